@@ -1,5 +1,5 @@
-// Asserts at compile time, for C and C++, what separately compiled modules must agree on: every
-// struct, offset, size, bit, name and constant of docs/ABI.md.
+// Static assertions, in C and C++, for every struct, offset, size, bit, name and constant of
+// docs/ABI.md.
 #ifndef TYPEDCALL_TESTS_ABI_ABI_ASSERTIONS_H_
 #define TYPEDCALL_TESTS_ABI_ABI_ASSERTIONS_H_
 
@@ -11,7 +11,7 @@
 
 #define SAME(a, b) PyTypedcall_STATIC_ASSERT((a) == (b), abi)
 #define TYPE_OF(Struct, field) (((Struct *)0)->field)
-// Asserts that field `field` of `Struct` begins at byte `at` and is `bytes` long.
+// Asserts the offset and size of a field.
 #define FIELD(Struct, field, at, bytes) \
   SAME(offsetof(Struct, field) == (at) && sizeof(TYPE_OF(Struct, field)) == (bytes), 1)
 
@@ -147,8 +147,7 @@ FIELD(PyTypedMethod_OneArgMetadata, arg_type, 0, 4);
 FIELD(PyTypedMethod_OneArgMetadata, ret_type, 4, 4);
 FIELD(PyTypedMethod_OneArgMetadata, underlying_func, 8, 8);
 FIELD(PyTypedMethod_OneArgMetadata, ml_name, 16, 100);
-// The int at ml_name - 12 distinguishes the two structs: it is a field in the first, padding in the
-// second.
+// The int at ml_name - 12 is a field in the first struct and padding in the second.
 SAME(offsetof(PyTypedMethod_OneArgMetadata, ret_type), 16 - 12);
 SAME(offsetof(PyPyTypedMethodMetadata, ret_type) + sizeof(int), 24 - 12);
 
@@ -164,7 +163,7 @@ FIELD(PyTypedcall_Interface, abi_major, 0, 2);
 FIELD(PyTypedcall_Interface, abi_minor, 2, 2);
 FIELD(PyTypedcall_Interface, size, 4, 4);
 FIELD(PyTypedcall_Interface, state, 8, 8);
-// The struct is append-only, so the members of version 1.0 never move.
+// New members are only added at the end.
 FIELD(PyTypedcall_Interface, metaclass, 16, 8);
 FIELD(PyTypedcall_Interface, resolve, 24, 8);
 FIELD(PyTypedcall_Interface, find, 32, 8);
@@ -207,8 +206,7 @@ FIELD(PyTypedcall_Counters, generations, 24, 8);
 static PyCustomSlot abi_slots[] = {{PyCustomSlot_ID_SKIP, {NULL}},
                                    {PYCUSTOMSLOT_NATIVECALLABLE_ID, {NULL}}};
 
-// SEP 200's positional initialiser (type, count, table). It leaves out most members of the type,
-// and the magic, because the SEP's struct ends with the table.
+// SEP 200's positional initialiser (type, count, table). The SEP's struct ends with the table.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 static PyHeapExtensibleTypeObject abi_sep200_type = {
@@ -230,7 +228,7 @@ static inline int abi_check_at_run_time(void) {
   if (abi_sep200_type.etp_custom_slot_table != abi_slots) return 6;
   if (abi_sep200_type.etp_magic != 0) return 7;
   if (strcmp(abi_sep200_type.etp_heaptype.ht_type.tp_name, "abi.Sep200") != 0) return 8;
-  // Readers of either layout find exactly the data that the macro wrote in front of the name.
+  // Both layouts find the data that the macro wrote before the name.
   const char *name = abi_longest_name.pypy.ml_name;
   if (strlen(name) != 99) return 9;
   if (name - offsetof(PyPyTypedMethodMetadata, ml_name) !=

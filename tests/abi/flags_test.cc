@@ -1,5 +1,4 @@
-// Compares the list of flags with the table in docs/ABI.md, section 3: the bits, names and order,
-// and the division into mandatory flags and hints.
+// Compares the list of flags with the table in docs/ABI.md, section 3.
 #include "typedcall/native_callable.h"
 // native_callable.h comes first because it includes Python.h.
 #include <gtest/gtest.h>
@@ -34,7 +33,7 @@ std::vector<Flag> Listed() {
   };
 }
 
-// Returns the stripped cells of a line from a table, or no cells for any other line.
+// Returns the stripped cells of a table row. Returns no cells for any other line.
 std::vector<std::string> Cells(const std::string &line) {
   std::vector<std::string> cells;
   for (size_t begin = line.find('|'); begin != std::string::npos;) {

@@ -1,4 +1,4 @@
-// Includes all headers that support the limited API. BUILD compiles this under every C++ standard.
+// Includes all headers that support the limited API.
 #include "core/custom_slots_limited.h"
 #include "core/extensible_type.h"
 #include "core/foreign_slots.h"

@@ -1,5 +1,4 @@
-// When this file is linked into a test program, code compiled for abi3t installs the interface that
-// the tests use.
+// Makes code compiled for abi3t install the interface of the test program.
 #include "gtest/gtest.h"
 #include "tests/abi3/installer.h"
 

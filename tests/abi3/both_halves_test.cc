@@ -1,5 +1,5 @@
 // Full-API and limited-API code in one interpreter. Built twice: LIMITED_FIRST selects which of the
-// two installs the interface, and with it the metaclass.
+// two installs the interface.
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -30,7 +30,7 @@ std::vector<long> Found(PyObject *object, uintptr_t id) {
 }
 std::vector<long> Both(long value) { return {value, value}; }
 
-/// Makes a static type with two slots and room for two more. It is never freed.
+/// Returns a new static type with two slots and room for two more. It is never freed.
 PyHeapExtensibleTypeObject *NewStatic(const char *name, uintptr_t first, PyTypeObject *base) {
   auto *slots = new PyCustomSlot[4]();
   slots[0] = Slot(Id(first), first * 11);
@@ -65,8 +65,7 @@ TEST(StaticTypes, AreReadAndDerivedFromByBoth) {
   }
   EXPECT_EQ(Found(scope.Eval("Child()").get(), Id(9)), Both(99));
   EXPECT_EQ(Found(scope.Eval("Derived()").get(), Id(9)), Both(-1));
-  // Only the dictionary of a static type shows whether data follow the type, and reading the
-  // dictionary needs the GIL.
+  // For a static type the look-up must read the dictionary of the type, which needs the GIL.
   EXPECT_EQ(LimitedValueDetached(scope.Eval("Derived()").get(), Id(1)), -1);
   EXPECT_EQ(LimitedValueDetached(scope.Eval("Child()").get(), Id(1)), 11);
 }
@@ -74,7 +73,7 @@ TEST(StaticTypes, AreReadAndDerivedFromByBoth) {
 TEST(StaticTypes, WithoutDataOfTheirOwnOfferNothing) {
   auto *base = NewStatic("test.Front", 1, nullptr);
   ASSERT_EQ(PyExtensibleType_Ready(base, 4), 0) << TakeError();
-  // The allocated memory ends with this type, which lets ASan detect a read beyond it.
+  // Allocated on the heap, so that ASan detects reads beyond the type.
   auto *ordinary = new PyTypeObject();
   ordinary->tp_name = "test.Ordinary";
   ordinary->tp_basicsize = sizeof(PyObject);
@@ -108,7 +107,7 @@ TEST_F(Published, GoWithTheirLastOwner) {
   for (const Ref *owner : {&first, &second, &first}) {
     EXPECT_EQ(Publish(PyTypedcall_BY_DEF, key, *owner, value), value);
   }
-  // Code that finds the weak reference can call its callback, but this does not remove the row.
+  // Calling the callback of the weak reference must not remove the row.
   for (const Ref *owner : {&first, &second}) {
     scope_.Set("owner", owner->get());
     ASSERT_TRUE(

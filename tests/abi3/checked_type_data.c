@@ -1,5 +1,5 @@
-// Loaded before libpython, this adds a check that otherwise only CPython's debug builds make: a
-// metaclass's data may only be requested for a type that is an instance of the metaclass.
+// Replaces PyObject_GetTypeData() with a version that checks the type of the object. Otherwise only
+// CPython's debug builds check this.
 #include <Python.h>
 
 void *PyObject_GetTypeData(PyObject *object, PyTypeObject *cls) {

@@ -1,5 +1,4 @@
-// The limited-API half of the test programs in this folder: it installs the interface if it comes
-// first, and looks slots up.
+// The limited-API half of the test programs in this folder.
 #include "tests/abi3/installer.h"
 
 #include "core/custom_slots_limited.h"

@@ -1,5 +1,4 @@
-// The functions that a test program's limited-API half offers to its full-API half. The two cannot
-// be compiled with the same options.
+// The functions that the limited-API half of a test program offers to the full-API half.
 #ifndef TYPEDCALL_TESTS_ABI3_INSTALLER_H_
 #define TYPEDCALL_TESTS_ABI3_INSTALLER_H_
 
@@ -10,14 +9,14 @@
 extern "C" {
 #endif
 
-/// Returns 1 if code compiled for the limited API installed the interpreter's interface, 0 if other
-/// code did, or -1 with an exception set. GIL: held.
+/// Returns 1 if limited-API code installed the interface, 0 if other code did, or -1 with an
+/// exception set. GIL: held.
 int LimitedInstall(void);
 
-/// Returns the flags of a slot as the limited tier finds it, or -1. GIL: held.
+/// Returns the flags of the slot that the limited tier finds, or -1. GIL: held.
 long LimitedValue(PyObject *object, uintptr_t id);
 
-/// Like LimitedValue(), but releases the GIL and uses the look-up that works without the GIL.
+/// Like LimitedValue(), but releases the GIL for the look-up.
 long LimitedValueDetached(PyObject *object, uintptr_t id);
 
 #ifdef __cplusplus

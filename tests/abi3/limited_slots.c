@@ -1,6 +1,5 @@
-// A provider and consumer compiled for the limited API: types with slots, look-ups in both tiers,
-// foreign types. Each module has its own state and works in interpreters with their own GIL.
-// abi3t_slots is the same module compiled for abi3t.
+// A provider and consumer of slots, compiled for the limited API. abi3t_slots is the same module
+// compiled for abi3t.
 #include "core/custom_slots_limited.h"
 #include "core/extensible_type.h"
 
@@ -17,7 +16,7 @@ static const PyCustomSlots_Limited *Api(PyObject *module) {
   PyCustomSlots_LimitedFind(Api(module), object, id, position)
 #include "tests/class_slots/slot_probe.h"
 
-// Does what find() does, but without the GIL.
+// Like find(), but releases the GIL for the look-up.
 static PyObject *FindDetached(PyObject *module, PyObject *args) {
   PyObject *object;
   unsigned long long id;
@@ -37,7 +36,7 @@ static PyObject *FindForeign(PyObject *module, PyObject *args) {
   return Result(PyForeignSlots_Find(Api(module)->interface, object, (uintptr_t)id, 0));
 }
 
-// find_under_error(object, id) calls find() with a pending exception, and checks that it stays.
+// find_under_error(object, id) is find() with a pending exception, which must stay set.
 static PyObject *FindUnderError(PyObject *module, PyObject *args) {
   PyObject *object;
   unsigned long long id;

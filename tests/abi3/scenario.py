@@ -1,6 +1,6 @@
-# The scenario for one interpreter with the limited-API module, and with a module compiled for the full API if there is
-# one. test_abi3.py runs this in a separate process. Usage: scenario.py NAME[,NAME...], where each NAME is `limited`,
-# `abi3t` or `full`, in the order of imports. The scenario tests the first module that is not `full`.
+# The program that test_abi3.py runs in a separate process. Usage: scenario.py NAME[,NAME...], where
+# each NAME is `limited`, `abi3t` or `full`. Imports the modules in this order and tests the first
+# one that is not `full`.
 import abc
 import enum
 import gc
@@ -13,7 +13,7 @@ import leaks
 
 MODULES = {"limited": "limited_slots", "abi3t": "abi3t_slots", "full": "slot_tools"}
 A, B, C = 0x01000101, 0x01000201, 0x01000301
-T = typing.TypeVar("T")  # made only once, because typing caches each one
+T = typing.TypeVar("T")  # typing caches each one
 
 
 def check(what, expected):
@@ -92,7 +92,7 @@ def refused(m):
 
 
 def during_creation(m):
-    """Look-ups on classes that are not resolved yet, and with a pending exception."""
+    """Tests look-ups on unresolved classes, and with a pending exception."""
     Base, seen = m.make({A: 11}), []
 
     class Looks(Base):
@@ -121,7 +121,7 @@ def detached(m):
     unresolved = type.__new__(m.Metaclass, "U", (Base,), {})()
     check(m.find_detached(Base(), A), 11)
     check(m.find_detached(5, A), None)
-    check(m.find_detached(D(), A), None)  # the MRO of the metaclass may change at the same time
+    check(m.find_detached(D(), A), None)  # another thread may change the metaclass's MRO
     check(m.find_detached(unresolved, A), None)
     check((m.find(D(), A), m.find(unresolved, A)), (11, 11))
     check(m.find_detached(unresolved, A), 11)
@@ -147,14 +147,14 @@ def foreign(m):
 
 
 def out_of_memory(m):
-    """If any allocation fails, __init__ raises MemoryError, and no slot of a base is lost."""
+    """If an allocation fails, __init__ raises MemoryError, and the base keeps its slots."""
     try:
         import _testcapi
     except ImportError:
         return
     Base, failures = m.make({A: 1}), 0
     for start in range(1, 1000):
-        # A class statement is not used, because CPython's own type.__new__ leaks when memory runs out.
+        # A class statement would leak, because CPython's type.__new__ leaks when memory runs out.
         late = type.__new__(m.Metaclass, "Late", (Base,), {"__customslots__": {B: 2}})
         X = type.__new__(m.Metaclass, "X", (late,), {"__customslots__": {C: 3}})
         arguments = X, "X", (late,), {}
@@ -188,8 +188,7 @@ def nothing_leaks(m):
         foreign(m)
         refused(m)
 
-    # If each call leaked one object, there would be at least 20 more blocks. With some memory layouts the caches grow
-    # during the first three hundred calls.
+    # The caches may grow during the first three hundred calls.
     leaks.check(work, 20, warm_up=500, rounds=9, blocks=20)
 
 
@@ -244,7 +243,7 @@ def in_other_interpreters(name):
 
 
 def at_the_end(m):
-    """Keeps an object that looks slots up and makes types while the interpreter finalizes."""
+    """Keeps an object whose __del__ uses slots while the interpreter finalizes."""
     Base = m.make({A: 11})
 
     class Late(Base):

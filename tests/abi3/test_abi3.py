@@ -1,5 +1,5 @@
-# Tests one binary for the limited API of 3.12 under every installed CPython from 3.12 on, and one for abi3t under each
-# from 3.15 on, also without the GIL. Both are also tested with modules for the full API, in both import orders.
+# Tests the limited-API binary under every installed CPython from 3.12 on, and the abi3t binary
+# under each from 3.15 on. Both are also tested together with a full-API module.
 import importlib.util
 import os
 import re
@@ -14,10 +14,11 @@ import processes
 HERE = os.path.dirname(os.path.abspath(__file__))
 SCENARIO = os.path.join(HERE, "scenario.py")
 with open("/proc/self/maps", encoding="utf-8") as file:
-    # If libpython is not loaded, the program itself contains CPython's functions, and a library cannot replace them.
+    # Without libpython, CPython's functions are in the program, where a preloaded library cannot
+    # replace them.
     HAS_LIBPYTHON = "/libpython" in file.read()
 
-# Names with a leading underscore that CPython's own macros use and that Misc/stable_abi.toml lists.
+# The private names in Misc/stable_abi.toml, which CPython's macros use.
 STABLE_PRIVATE = {
     "_Py_CheckRecursionLimit", "_Py_Dealloc", "_Py_DecRef", "_Py_EllipsisObject", "_Py_FalseStruct",
     "_Py_IncRef", "_Py_NoneStruct", "_Py_NotImplementedStruct", "_Py_TrueStruct",
@@ -29,12 +30,11 @@ def run(*command, **environment):
 
 
 class Cases:
-    """The checks for each kind of binary. A subclass defines the kind's name for scenario.py, the module, the oldest
-    CPython, whether builds without the GIL can load the module, and a function that it needs."""
+    """The checks for each kind of binary. A subclass defines the kind."""
 
     def test_under_every_later_interpreter(self):
         ran = []
-        # tools/test passes all interpreters; a plain `bazel test` uses those that it finds.
+        # Only tools/test sets this variable.
         told = os.environ.get("TYPEDCALL_PYTHONS", "").split(os.pathsep)
         for each in interpreters.find([sys.executable] + [path for path in told if path]):
             info = each.info
@@ -45,7 +45,7 @@ class Cases:
             if info["multiarch"] != sysconfig.get_config_var("MULTIARCH"):
                 continue  # this interpreter was built for another C library
             with self.subTest(each.label):
-                # Without this setting, importing another module may make a free-threaded interpreter enable the GIL.
+                # Importing another module may enable the GIL again.
                 off = {"PYTHON_GIL": "0"} if info["gil_disabled"] else {}
                 done = run(each.executable, SCENARIO, self.name, **off)
                 self.assertEqual(done.status, 0, done.out)

@@ -9,10 +9,10 @@ import unittest
 
 import processes
 
-#: The project's folder in the repository itself; Bazel runs a copy of the test.
+#: The folder in the repository: Bazel runs a copy of the test.
 PROJECT = pathlib.Path(__file__).resolve().parent / "project"
 BAZEL = shutil.which("bazel")
-#: Bazel finds the system's compiler through its server's PATH.
+#: Bazel finds the system's compiler through PATH.
 ENVIRONMENT = {"USER": os.environ.get("USER", "nobody")}
 
 
@@ -27,9 +27,9 @@ def version():
 
 class TestDependency(unittest.TestCase):
     def build(self, *flags):
-        """Builds the modules with these flags and returns their output. Leaves no Bazel server running."""
+        """Builds and runs the modules, and returns their output."""
         with tempfile.TemporaryDirectory() as output:
-            # The project is copied because Bazel 4 always leaves a link in its folder.
+            # Bazel 4 always leaves a link in the project's folder.
             project = shutil.copytree(PROJECT, os.path.join(output, "project"))
             for name in ("MODULE.bazel", "WORKSPACE"):
                 file = pathlib.Path(project, name)

@@ -1,5 +1,5 @@
-// A module with hand-written wrappers for every calling convention, as module functions and as
-// methods, in the common subset of C99 and C++11. The including file defines PROVIDER_NAME.
+// A module with functions and methods of every calling convention, in the common subset of C99 and
+// C++11. The including file must define PROVIDER_NAME.
 #ifndef TYPEDCALL_TESTS_C_PROVIDER_C_PROVIDER_H_
 #define TYPEDCALL_TESTS_C_PROVIDER_C_PROVIDER_H_
 
@@ -26,7 +26,7 @@ static long positive_of(long x) {
 }
 
 // --- Their wrappers ------------------------------------------------------------------------------
-// A buffer is two arguments in C, but one in Python.
+// A buffer is one argument in Python and two in C.
 static double norm_of(const double *all, Py_ssize_t count) {
   double sum = 0;
   Py_ssize_t i;
@@ -183,7 +183,7 @@ static PyType_Slot counter_slots[] = {{Py_tp_methods, methods}, {0, NULL}};
 static PyType_Spec counter_spec = {NAME_TEXT(PROVIDER_NAME) ".Counter", sizeof(Counter), 0,
                                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, counter_slots};
 
-// Creates a type with the methods above. Returns a new reference, or NULL with an exception set.
+// Returns a new reference, or NULL with an exception set.
 static PyObject *make_type(PyObject *module, PyObject *nothing) {
   (void)module, (void)nothing;
   PyObject *type = PyType_FromSpec(&counter_spec);

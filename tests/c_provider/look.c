@@ -1,5 +1,4 @@
-// A consumer in plain C that is independent of the providers: finds a callable's table in each
-// place, lists the entries, and calls functions of some signatures.
+// A consumer in plain C that finds the tables of callables and calls their functions.
 #include "tests/support/c_module.h"
 #include "typedcall/sibling_symbol.h"
 #include "typedcall/tag.h"
@@ -11,8 +10,7 @@ static const PyMethodDef *def_of(PyObject *callable) {
   return PyTypedMethod_DefOf(callable);
 }
 
-// Stores the callable's table for each place, or NULL if it has none there. Returns 0, or -1 with
-// an exception set.
+// Stores the table in each place, or NULL if there is none. Returns 0, or -1 with an exception set.
 static int tables_of(PyObject *callable, const PyNativeCallableTable *tables[3]) {
   const PyTypedcall_Interface *interface = PyTypedcall_Import();
   if (interface == NULL) return -1;
@@ -50,7 +48,7 @@ static PyObject *places(PyObject *module, PyObject *callable) {
   return found;
 }
 
-// Calls `entry` with the numbers, and with `self` in front of them if the function takes it.
+// Calls `entry` with the numbers. If the function takes self, `self` comes first.
 static PyObject *call_entry(const PyNativeCallableEntry *entry, PyObject *self, const long *l,
                             const double *d) {
   const int bound = (entry->flags & PyNativeCallable_TAKES_SELF) != 0;
@@ -76,8 +74,7 @@ static PyObject *call_entry(const PyNativeCallableEntry *entry, PyObject *self, 
   return PyErr_Format(PyExc_NotImplementedError, "%s", entry->signature);
 }
 
-// call(callable, self, signature, *numbers) calls the C function from the first place that offers
-// the signature.
+// call(callable, self, signature, *numbers) calls the C function with that signature.
 static PyObject *call(PyObject *module, PyObject *args) {
   PyObject *callable, *self, *numbers[3] = {NULL, NULL, NULL};
   const char *signature;

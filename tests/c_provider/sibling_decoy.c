@@ -1,4 +1,4 @@
-// A library with sibling symbols whose names match those of defs in the plugin.
+// A library whose sibling symbols have the same names as defs in the plugin.
 #include "tests/c_provider/sibling_plugin.h"
 
 static double half(double x) { return x / 2; }

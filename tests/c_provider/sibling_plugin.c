@@ -1,5 +1,5 @@
-// Defs with correct sibling symbols, and with every kind of wrong one. This shared object must not
-// call any Python function, because the test loads it without an interpreter.
+// Defs with correct and with faulty sibling symbols. This shared object must not call Python
+// functions, because it is loaded without an interpreter.
 #include "tests/c_provider/sibling_plugin.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@
 #define TOO_LONG /* 100 bytes */ \
   b_123456789_123456789_123456789_123456789_123456789_123456789_123456789_123456789_123456789_12345678
 
-// The names of the defs. `without`, `in_decoy` and `pointed_at` have no symbol here.
+// The names of the defs. This file defines no symbol for `without`, `in_decoy` and `pointed_at`.
 #define ROWS(DEF)                                                                                 \
   DEF(good) DEF(future) DEF(without) DEF(other_def) DEF(in_decoy) DEF(in_both)      \
   DEF(pointed_at) DEF(no_table) DEF(no_entries) DEF(negative) DEF(huge) DEF(unaligned)            \
@@ -92,7 +92,6 @@ EXPORTED const PyMethodDef *sibling_plugin_prepare(PyNativeCallableTable *outsid
                                                    const char *outside_name,
                                                    const char *outside_signature) {
   const PyNativeCallableTable *good = _PyPyTyped_good.table;
-  // Each symbol has only the fault that its name describes.
   memcpy((char *)copies + 1, _PyPyTyped_future.table, sizeof(*good));
   _PyPyTyped_unaligned.table = (const PyNativeCallableTable *)(const void *)((char *)copies + 1);
   *outside = *_PyPyTyped_future.table;

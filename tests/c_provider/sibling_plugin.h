@@ -8,13 +8,12 @@
 extern "C" {
 #endif
 
-/// Makes some of the plugin's symbols refer to the caller's data, and returns the plugin's defs; a
-/// NULL name ends the array. `outside` becomes a table whose only fault is its location.
+/// Makes some symbols of the plugin refer to the caller's data. Returns the defs of the plugin; a
+/// NULL name ends the array. Writes a valid table to `*outside`.
 const PyMethodDef *sibling_plugin_prepare(PyNativeCallableTable *outside, const char *outside_name,
                                           const char *outside_signature);
 
-/// Makes `_PyPyTyped_pointed_at` in the decoy, a library linked with the plugin, refer to a def and
-/// a table in another shared object.
+/// Makes `_PyPyTyped_pointed_at` in the decoy refer to this def and table.
 void sibling_decoy_point_at(const PyMethodDef *def, const PyNativeCallableTable *table);
 
 /// Returns the decoy's own defs, `in_decoy` and `in_both`.

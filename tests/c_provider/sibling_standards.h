@@ -1,5 +1,5 @@
-// Writes and reads a sibling symbol under every language standard, without libpython. Used by
-// sibling_standards.c and sibling_standards.cc.
+// Writes and reads a sibling symbol without libpython. Used by sibling_standards.c and
+// sibling_standards.cc.
 #ifndef TYPEDCALL_TESTS_C_PROVIDER_SIBLING_STANDARDS_H_
 #define TYPEDCALL_TESTS_C_PROVIDER_SIBLING_STANDARDS_H_
 

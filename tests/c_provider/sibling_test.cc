@@ -1,5 +1,5 @@
-// Tests which sibling symbols the reader uses, and that no def, address or symbol misleads it. The
-// test is linked without libpython, so a call to a Python function is a link error.
+// Tests which sibling symbols the reader uses. The test is not linked with libpython, so a call to
+// a Python function is a link error.
 #include "typedcall/sibling_symbol.h"
 
 #include <cstdlib>
@@ -24,7 +24,7 @@ PyMethodDef program_defs[] = {{"in_program", nullptr, METH_O, nullptr},
 PyNativeCallableTable outside;
 const char outside_signature[] = "l->l";
 
-// The heap-allocated name of a def.
+// This text is outside the plugin.
 std::string &NameOutside() {
   static std::string name = "name_outside";
   return name;
@@ -90,7 +90,7 @@ TEST(Sibling, TheOnesThatAreUsed) {
     EXPECT_EQ(dlerror(), nullptr) << name;
   }
   EXPECT_EQ(Signatures(PyTypedMethod_SiblingTable(plugin.Def("good"))), "l->l n->n ");
-  // Readers return entries with unknown flags. The code that chooses an entry checks the flags.
+  // Readers return entries with unknown flags.
   EXPECT_EQ(Signatures(PyTypedMethod_SiblingTable(plugin.Def("future"))), "l->l ");
 }
 
@@ -100,7 +100,7 @@ TEST(Sibling, WithSeveralObjectsEachHasItsOwn) {
   EXPECT_EQ(Signatures(PyTypedMethod_SiblingTable(&decoy[0])), "d->d ");
   EXPECT_EQ(Signatures(PyTypedMethod_SiblingTable(&decoy[1])), "d->d ");
   EXPECT_EQ(Signatures(PyTypedMethod_SiblingTable(plugin.Def("in_both"))), "l->l n->n ");
-  // The linker does find the decoy's symbols through the plugin's handle.
+  // dlsym() also finds the symbols of the decoy.
   EXPECT_NE(plugin.Function<void *>("_PyPyTyped_in_decoy"), nullptr);
   EXPECT_EQ(PyTypedMethod_SiblingTable(plugin.Def("in_decoy")), nullptr);
   const auto *pointed_at = plugin.Function<const PyTypedMethod_Sibling *>("_PyPyTyped_pointed_at");
@@ -120,7 +120,6 @@ TEST(Sibling, NotOfDefsThatAreCopied) {
   EXPECT_EQ(PyTypedMethod_SiblingTable(&on_stack), nullptr);
   const auto on_heap = std::make_unique<PyMethodDef>(*plugin.Def("good"));
   EXPECT_EQ(PyTypedMethod_SiblingTable(on_heap.get()), nullptr);
-  // Nor is a copy in another shared object the def to which the symbol refers.
   static PyMethodDef in_program;
   in_program = *plugin.Def("good");
   EXPECT_EQ(PyTypedMethod_SiblingTable(&in_program), nullptr);
@@ -135,7 +134,7 @@ TEST(Sibling, AnyAddressMayBeAskedFor) {
   }
 }
 
-// The sanitizer would report the harmless reads between two variables.
+// ASan would report the reads between two variables.
 #ifndef __SANITIZE_ADDRESS__
 TEST(Sibling, AnyAddressInAnObjectMayBeAskedFor) {
   const Plugin plugin;
@@ -159,7 +158,7 @@ TEST(Sibling, OfALibraryThatIsGone) {
   for (int i = 0; i < 3; ++i) EXPECT_NE(PyTypedMethod_SiblingTable(good), nullptr);
   plugin.Close();
   Dl_info info;
-  // The library has been unloaded, because look-ups keep no reference to it.
+  // The library is no longer loaded.
   ASSERT_EQ(dladdr(good, &info), 0);
   EXPECT_EQ(PyTypedMethod_SiblingTable(good), nullptr);
   EXPECT_EQ(dlerror(), nullptr);

@@ -1,5 +1,4 @@
-"""Typed functions and methods in plain C: tags change nothing for Python code, consumers find every tag, and a tag
-lives as long as the module or type whose array contains the def."""
+"""Tests typed functions and methods in plain C."""
 import array
 import gc
 import importlib
@@ -122,8 +121,7 @@ class WhatConsumersSee(unittest.TestCase):
             self.assertEqual(look.places(counter.untyped), {})
 
     def test_nobody_else_has_a_sibling(self):
-        """Functions that are built into the interpreter, whose defs are on the heap, or that come from other modules
-        have no sibling symbol."""
+        """Functions of the interpreter and of other modules have no sibling symbol."""
         seen = 0
         modules = [module for module in sys.modules.values() if isinstance(module, ModuleType)]
         for holder in modules + object.__subclasses__():
@@ -154,7 +152,7 @@ class WhatConsumersSee(unittest.TestCase):
             self.assertEqual(look.call(module.Counter.of_class, None, "->l"), 42)
 
 
-@only_if(not BITS_ARE_FREE)  # where the bits are free, defs have them and need no side table
+@only_if(not BITS_ARE_FREE)  # otherwise defs have the bits and need no side table
 class HowLongTagsLive(unittest.TestCase):
     def collect(self):
         while gc.collect():
@@ -170,7 +168,7 @@ class HowLongTagsLive(unittest.TestCase):
             self.assertIn("side table", look.places(module.twice))
 
     def test_types(self):
-        # All types share the array, whose rows are removed with the last type made from it.
+        # The types share one array. Its rows are removed with the last type.
         module = again(c_provider)
         types = [module.make_type() for _ in range(3)]
         while types:
@@ -188,7 +186,7 @@ class HowLongTagsLive(unittest.TestCase):
 
 class References(unittest.TestCase):
     def check(self, use):
-        # Under the sanitizers, which set PYTHONMALLOC=malloc, no blocks are counted.
+        # Blocks are not counted under the sanitizers, which set PYTHONMALLOC=malloc.
         leaks.check(use, 100, warm_up=700, rounds=5, blocks=25, objects=25)
 
     def test_imports_and_types(self):

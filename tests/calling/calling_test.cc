@@ -1,5 +1,4 @@
-// The engine behind sinks: the values that parameters accept, the choice of an overload, the
-// outcomes of calls, the thread state during a call, and calls to Python.
+// Tests the engine behind sinks.
 #include "typedcall/calling.h"
 
 #include <gtest/gtest.h>
@@ -66,7 +65,7 @@ TEST(Take, Reals) {
   EXPECT_EQ(out[0].get<float>(), 0.1f);
   EXPECT_EQ(outcome_of(given::integer((INT64_C(1) << 53) + 1), "d", out), taken::yes);
   EXPECT_EQ(out[0].get<double>(), 9007199254740992.0);
-  // For parameters of these types, Python converts the values.
+  // Python converts the values of these types.
   for (const char *letters : {"g", "Zd", "Zg", "O", "P"}) {
     EXPECT_EQ(outcome_of(given::real(1.0), letters), taken::no) << letters;
     EXPECT_EQ(outcome_of(given::integer(1), letters), taken::no) << letters;
@@ -129,8 +128,8 @@ overloads of(const std::vector<const char *> &signatures) {
   return made;
 }
 
-/// Returns the number of the overload that the arguments choose, or -1. Checks that sorting the
-/// overloads in advance gives the same result.
+/// Returns the index of the chosen overload, or -1. Also checks that sorting the overloads first
+/// gives the same result.
 int chosen(const std::vector<const char *> &signatures, const std::vector<given> &arguments) {
   const overloads made = of(signatures);
   native_value values[PyNativeSignature_MAX_ARGS + 1];
@@ -171,13 +170,13 @@ TEST(Choice, AmongEqualsOneThatNoneBeats) {
 
 TEST(Choice, AnIntThatIsTooLarge) {
   const given large = given::integer(INT64_C(1) << 40);
-  EXPECT_EQ(chosen({"i->i", "d->d"}, {large}), -1);  // a double could lose digits
+  EXPECT_EQ(chosen({"i->i", "d->d"}, {large}), -1);  // a double may lose digits
   EXPECT_EQ(chosen({"i->i", "l->l"}, {large}), 1);
   EXPECT_EQ(chosen({"id->d", "dd->d"}, {large, given::integer(1)}), -1);
   EXPECT_EQ(chosen({"dd->d", "id->d", "di->d"}, {large, given::integer(1)}), -1);
   EXPECT_EQ(chosen({"dd->d", "id->d", "ld->d"}, {large, given::integer(1)}), 2);
-  // The second overload is skipped because of its first argument, so its second parameter, which is
-  // too narrow, does not matter.
+  // The first argument already excludes the second overload. The type of the second parameter does
+  // not matter.
   const given middle = given::integer(INT64_C(1) << 35), one = given::integer(1);
   EXPECT_EQ(chosen({"ill->d", "dil->d", "ldl->d", "lld->d"}, {large, middle, one}), 2);
 }
@@ -329,7 +328,7 @@ TEST(Entry, OfACallerThatCallsAll) {
   EXPECT_EQ(*static_cast<const long double *>(made->at(cell)), 2.5L);
 }
 
-/// Stands for Python, which is either always attached or has ended.
+/// A test double for Python.
 struct test_home {
   bool is_there = true;
   mutable int asked = 0;
@@ -409,7 +408,7 @@ TEST_F(Call, InTheThreadStateThatItWants) {
   test_home home;
   EXPECT_EQ(call("d->d", PyNativeCallable_THREAD_SAFE, real_, four, home).result, 7.0);
   EXPECT_EQ(home.asked, 0);
-  EXPECT_EQ(attached_in_call, 1);  // still attached, as this thread was
+  EXPECT_EQ(attached_in_call, 1);  // still attached
   EXPECT_EQ(call("d->d", 0, real_, four, home).result, 7.0);
   EXPECT_EQ(home.asked, 1);  // the function is not declared thread-safe
   EXPECT_EQ(call("d->d", PyNativeCallable_ACQUIRES_GIL, real_, four, home).result, 7.0);

@@ -1,4 +1,4 @@
-"""A base for test cases that run once for each of the example's modules."""
+"""A base for test cases that run once for each module of the example."""
 
 import importlib
 import os
@@ -8,7 +8,7 @@ NO_CYTHON = os.environ.get("TYPEDCALL_NO_CYTHON", "")
 
 
 class InCpp(unittest.TestCase):
-    """A test case derives from this class, and a second one derives from the first and InCython."""
+    """A base for test cases. For Cython, a second class derives from the test case and InCython."""
 
     module_name = "greetings_cpp"
     NO_MODULE = ""  # the reason for the skip if the module is missing

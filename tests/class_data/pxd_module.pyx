@@ -48,7 +48,7 @@ def id_by_name(name):
 def make(uintptr_t id, flags, Py_ssize_t offset, base):
     """Makes a class with two slots from a spec."""
     cdef PyType_Slot nothing = PyType_Slot(0, NULL)
-    # The name must be a literal, because types refer to it before 3.11.
+    # The name must stay alive, because types before 3.11 do not copy it.
     cdef PyType_Spec spec = PyType_Spec(
         b"pxd_module.Made", 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, &nothing)
     cdef PyCustomSlot slots[2]
@@ -60,8 +60,8 @@ def make(uintptr_t id, flags, Py_ssize_t offset, base):
 
 
 def read(obj, uintptr_t id, Py_ssize_t expected):
-    """Returns (the flags of the slot with that ID or None, whether `obj` is extensible, the number
-    of slots, the slot's position)."""
+    """Returns (flags of the slot or None, whether `obj` is extensible, number of slots, position of
+    the slot or None)."""
     cdef const PyCustomSlot *slot = PyCustomSlots_Find(obj, id, expected)
     where = slot - PyCustomSlots_Table(obj) if slot is not NULL else None
     return (slot.data.flags if slot is not NULL else None, PyCustomSlots_Check(obj),

@@ -1,5 +1,5 @@
-"""examples/class_data/article: every program ends with every design as the table in its README states. The programs run
-in child processes because some crash; none with the custom slot does."""
+"""Tests the table in the README of examples/class_data/article, which states how each program ends.
+The programs run in child processes because some of them crash."""
 
 import os
 import re
@@ -32,7 +32,7 @@ class Article(unittest.TestCase):
 
     def test_the_crash_is_a_segmentation_fault_and_the_slot_survives_it(self):
         crashed = designs.outcome("simple_metaclass", designs.subclass)
-        # A sanitizer reports the crash and then ends the process.
+        # ASan reports the crash and exits.
         self.assertEqual(crashed, "crash: exit status 1" if "ASAN_OPTIONS" in os.environ else "crash: SIGSEGV")
         for program in (designs.subclass, designs.with_abc):
             self.assertEqual(designs.outcome("greetings_cython", program), "Hello World!")

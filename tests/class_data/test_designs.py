@@ -1,5 +1,4 @@
-"""Subclasses find the pointers that the example's table states for the six designs of bench/class_data_designs.cc. No
-test follows the NULL that two designs return."""
+"""Tests the designs of bench/class_data_designs.cc against the table in the example's README."""
 
 import sys
 import unittest
@@ -20,7 +19,7 @@ class Plain:
 
 
 def table_rows(text):
-    """Returns {design: cells} of the table in `text`."""
+    """Returns the table in `text` as {design: cells}."""
     rows = {}
     for line in text.splitlines():
         cells = [cell.strip() for cell in line.split("|")]
@@ -30,7 +29,7 @@ def table_rows(text):
 
 
 def words_of(cells):
-    """Returns the cells, with None in place of figures, which differ between machines."""
+    """Replaces figures by None, because they differ between machines."""
     return [None if cell[:1].isdigit() or cell[:1] in "+-" else cell for cell in cells]
 
 
@@ -98,9 +97,8 @@ class Designs(unittest.TestCase):
             printed = table_rows(file.read())
         for name, cells in rows.items():
             self.assertEqual(words_of(printed[name]), words_of(cells), name)
-        # With a meta-metaclass a class consists of two objects instead of one (in IOPy, also of a proxy). A custom slot
-        # must stay below the second limit.
+        # With a meta-metaclass, each class needs a second object.
         self.assertGreater(int(rows["meta-metaclass"][4]), 1000)
         if "t" not in sys.abiflags:
-            # In free-threaded builds, CPython's allocator rounds up more.
+            # The allocator of free-threaded builds rounds sizes up further.
             self.assertLess(int(rows["custom slot"][4]), 48 + 8 + 72)

@@ -1,4 +1,4 @@
-"""The classes that the C++ and Cython modules define from the C array."""
+"""Tests the classes that the C++ and Cython modules define."""
 
 import copy
 import importlib
@@ -97,12 +97,12 @@ class Cases:
             self.Hello().__class__ = int
 
 
-# Pickle finds the classes at module level.
+# Pickle only finds classes at module level.
 WithAttribute = {}
 
 
 def with_attribute(module):
-    """Makes a subclass of the module's Hello whose instances have an attribute in their __dict__."""
+    """Returns a subclass of Hello whose instances have a __dict__."""
 
     class Made(module.Hello):
         def __init__(self, name="World"):

@@ -1,4 +1,4 @@
-"""The C++ module in several interpreters at once. Each interpreter has its own classes, made from one array."""
+"""Tests the C++ module in several interpreters at once. Each interpreter has its own classes."""
 
 import sys
 import textwrap
@@ -31,7 +31,7 @@ class Interpreters(unittest.TestCase):
         failure = interpreters.run_string(
             interpreter,
             SCRIPT % (sys.path, id(greetings_cpp.Hello), id(type(greetings_cpp.Hello))))
-        if failure is not None:  # 3.13 returns the exception, older versions raise it
+        if failure is not None:  # before 3.13 it is raised
             self.fail(failure)
 
     def test_three_interpreters(self):

@@ -1,5 +1,5 @@
-"""A thousand rounds of using the modules' classes and deriving from them leak no references and no memory blocks. In
-C++, importing and dropping the module does not leak either."""
+"""Using the classes and deriving from them a thousand times leaks no references and no memory
+blocks. In C++, importing the module does not leak either."""
 
 import importlib
 import pickle
@@ -10,8 +10,8 @@ import leaks
 from both_modules import NO_CYTHON
 
 CYCLES = 1000
-# A leak increases the counts by CYCLES or more. The number of references is exact, except for the interpreter's own;
-# the number of memory blocks varies by hundreds with the interpreter's free lists.
+# A leak increases the counts by CYCLES or more. The number of memory blocks varies by hundreds
+# because of the interpreter's free lists.
 REFERENCES, BLOCKS = 100, CYCLES - 100
 
 
@@ -46,14 +46,14 @@ class Base:
 
 class Leaks(unittest.TestCase):
     def check(self, cycle):
-        # The test needs six rounds, because 3.14's debug build releases only half of the references per round.
+        # Six rounds, because 3.14's debug build releases only half of the references in each round.
         leaks.check(cycle, CYCLES, warm_up=50, rounds=6, both_ways=True,
                     blocks=BLOCKS, references=REFERENCES)
 
     def test_a_thousand_imports_in_cpp(self):
         self.check(import_use_and_drop)
 
-    # Cython 3.3 leaks a block each time the same module is imported, even an empty one.
+    # Cython 3.3 leaks a block each time the same module is imported.
     @unittest.skipIf(NO_CYTHON, NO_CYTHON)
     def test_a_thousand_uses_in_cython(self):
         module = importlib.import_module("greetings_cython")

@@ -1,4 +1,4 @@
-"""Everything that the files core/*.pxd declare exists, and behaves in Cython as it does in C."""
+"""Tests that everything in core/*.pxd exists and behaves as in C."""
 
 import abc
 import glob
@@ -13,7 +13,7 @@ if not NO_CYTHON:
 
 
 def declared():
-    """Returns (header, name) for every macro and function that the .pxd files declare."""
+    """Returns (header, name) of every declared macro and function."""
     for path in sorted(glob.glob("core/*.pxd")):
         with open(path, encoding="utf-8") as file:
             text = re.sub(r"#.*", "", file.read())

@@ -1,5 +1,4 @@
-"""The commands in the example's README build and run the modules, and the code in it is identical to the modules'
-code."""
+"""Tests the commands and the code in the README of the example."""
 
 import os
 import re
@@ -35,7 +34,7 @@ class Readme(unittest.TestCase):
                              environment=dict(processes.UNSANITIZED, PYTHONPATH=None)).out
 
     def setUp(self):
-        # The commands create `build` in a folder that contains only what an adopter has.
+        # The folder contains only what an adopter has.
         self.root = folders.temporary(self.addCleanup)
         for folder in ("core", FOLDER):
             shutil.copytree(folder, os.path.join(self.root, folder))

@@ -1,5 +1,4 @@
-"""Classes derived in Python from the example's classes. Each has the pointer from the C array, however the class is
-made."""
+"""Tests classes derived in Python from the classes of the example."""
 
 import abc
 import collections
@@ -95,7 +94,7 @@ class Cases:
             colour: str
             size: int = 3
 
-        # A dataclass's __init__ does not call Hello's.
+        # The __init__ of a dataclass does not call Hello.__init__.
         self.assertEqual(Card("red").greet(), "Hello World!")
         self.assertEqual(Card("red"), Card("red", 3))
 

@@ -1,5 +1,4 @@
-// Metaclasses written in C, for test_c_metaclasses.py: some with a tp_new that forbids names, some
-// with a tp_dealloc that counts (static and heap types), and some with fields.
+// Metaclasses written in C, for test_c_metaclasses.py.
 #include "core/platform.h"
 #include "tests/support/c_module.h"
 
@@ -25,7 +24,6 @@ static void OtherDealloc(PyObject *self) {
   PyType_Type.tp_dealloc(self);
 }
 
-// Calls the base's tp_dealloc, as C code does.
 static void DerivedDealloc(PyObject *self) {
   ++freed_by_other;
   Dealloc(self);

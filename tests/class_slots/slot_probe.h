@@ -1,5 +1,5 @@
-// The functions that slot_tools shares with the module for the limited API. Before it includes this
-// header, each module defines these macros, which can use the variable `module`:
+// The functions that are shared with the module for the limited API. A module must define these
+// macros first; they can use the variable `module`:
 //
 //     PROBE_MADE                        the name of the types that make() makes
 //     PROBE_INTERFACE                   the interface, or NULL with an exception set
@@ -40,8 +40,8 @@ static PyObject *Find(PyObject *module, PyObject *args) {
   return Result(PROBE_FIND(object, (uintptr_t)id, position));
 }
 
-// Reads {id: flags} or [(id, flags)]. Allocates exactly `count` slots, which lets AddressSanitizer
-// detect reads beyond them.
+// Reads {id: flags} or [(id, flags)]. Allocates exactly `count` slots, so that ASan detects reads
+// beyond them.
 static PyCustomSlot *ReadSlots(PyObject *wanted, Py_ssize_t *count) {
   PyObject *items = PyDict_Check(wanted) ? PyDict_Items(wanted) : PySequence_List(wanted);
   if (items == NULL) return NULL;
@@ -69,7 +69,7 @@ static int Traverse(PyObject *self, visitproc visit, void *arg) {
   return 0;
 }
 
-// make(slots, bases=None) returns a new extensible type with these slots of its own.
+// make(slots, bases=None) returns a new extensible type with these slots.
 static PyObject *Make(PyObject *module, PyObject *args) {
   PyObject *wanted, *bases = Py_None;
   Py_ssize_t count;
@@ -112,7 +112,6 @@ static PyObject *Combined(PyObject *module, PyObject *metaclasses) {
   return (PyObject *)PyExtensibleType_CombinedMetaclass(metaclasses);
 }
 
-// The entries for these functions in a PyMethodDef array.
 #define PROBE_METHODS                                                                 \
   {"table", Table, METH_O, NULL}, {"find", Find, METH_VARARGS, NULL},                 \
       {"make", Make, METH_VARARGS, NULL}, {"register", Register, METH_VARARGS, NULL}, \

@@ -1,5 +1,5 @@
-// Makes extensible types with any IDs, registers slots for foreign types, returns what the consumer
-// functions find as Python numbers, and counts living capsules.
+// Functions to make extensible types, register slots and look slots up, and a counter of live
+// capsules.
 #include "core/extensible_type.h"
 
 #define PROBE_MADE "slot_tools.Made"
@@ -18,11 +18,11 @@ static void CapsuleDied(PyObject *capsule) {
   --live_capsules;
 }
 
-// capsule(name=None) returns a capsule of new memory, which is freed with the capsule.
+// capsule(name=None) returns a capsule that owns some new memory.
 static PyObject *Capsule(PyObject *self, PyObject *args) {
   const char *name = NULL;
   if (!PyArg_ParseTuple(args, "|z", &name)) return NULL;
-  // The name stays alive because the tests pass string literals, which are interned constants.
+  // The tests pass string literals, which stay alive.
   void *memory = malloc(16);
   PyObject *capsule = memory != NULL ? PyCapsule_New(memory, name, CapsuleDied) : NULL;
   if (capsule == NULL) {
@@ -51,13 +51,12 @@ static PyObject *Count(PyObject *self, PyObject *object) {
   return PyLong_FromSsize_t(PyCustomSlots_Count(object));
 }
 
-// address(object) returns the address of the table, which shows whether a table is shared.
+// address(object) returns the address of the table.
 static PyObject *Address(PyObject *self, PyObject *object) {
   return PyLong_FromVoidPtr((void *)PyCustomSlots_Table(object));
 }
 
-// touch(object, id) returns the byte at a slot's pointer. Under AddressSanitizer a dangling pointer
-// ends the test.
+// touch(object, id) returns the byte to which the slot points. ASan detects dangling pointers here.
 static PyObject *Touch(PyObject *self, PyObject *args) {
   PyObject *object;
   unsigned long long id;
@@ -67,13 +66,13 @@ static PyObject *Touch(PyObject *self, PyObject *args) {
   return PyLong_FromLong(*(const volatile unsigned char *)slot->data.pointer);
 }
 
-// allocate(type) returns an instance, even of a type that is still being made, which C code can do.
-// It does not support types whose instances have a dict.
+// allocate(type) returns an instance. The type may still be under construction. It does not support
+// types whose instances have a dict.
 static PyObject *Allocate(PyObject *self, PyObject *type) {
   return PyType_GenericAlloc((PyTypeObject *)type, 0);
 }
 
-// find_any(object, id) returns the flags of the type's own or registered slot, or None.
+// find_any(object, id) returns the flags of the own or registered slot, or None.
 static PyObject *FindAny(PyObject *self, PyObject *args) {
   PyObject *object;
   unsigned long long id;

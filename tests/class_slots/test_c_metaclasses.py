@@ -1,4 +1,4 @@
-# Our metaclass combined with metaclasses written in C. Either their code runs, or the combination is refused.
+# Tests our metaclass combined with metaclasses written in C.
 import abc
 import gc
 import sys
@@ -10,12 +10,12 @@ import c_metaclasses as c
 from collected import only_if
 from slot_tools import make, table
 
-import _extensibletype  # this module exists once another has imported the metaclass
+import _extensibletype  # exists after the first import of a module with slots
 
 A, B = 0x01000101, 0x01000201
 Base = make({A: 1})
 combined_metaclass = _extensibletype.combined_metaclass
-# Without the GIL, CPython 3.13 keeps all classes alive after a second thread has run.
+# Free-threaded CPython 3.13 keeps all classes alive after a second thread has run.
 CLASSES_LIVE_FOR_EVER = not getattr(sys, "_is_gil_enabled", lambda: True)()
 
 
@@ -26,7 +26,7 @@ class PythonMeta(type):
 
 class Refused(unittest.TestCase):
     def test_a_class_may_be_forbidden(self):
-        """If this were not refused, tp_new would not run, and the forbidden class would be made."""
+        """Otherwise the class would be made without a call to tp_new."""
         class Derived(c.Forbidding):
             pass
 
@@ -62,8 +62,7 @@ class Made(unittest.TestCase):
             self.assertEqual(table(made()), [(A, 1), (B, 2)])
 
     def check_freed(self, meta, wanted):
-        """Checks that each class is freed exactly once, and that no reference to the metaclass is lost or released
-        twice."""
+        """Checks that each class is freed once and that no reference to the metaclass leaks."""
         meta("Warm", (Base,), {})
         gc.collect()
         before, references = c.freed(), sys.getrefcount(meta)

@@ -1,5 +1,4 @@
-# `__customslots__`: class bodies that add or override slots, the values that they may contain, and the lifetime of the
-# pointers.
+# Tests `__customslots__` in class bodies.
 import collections
 import dataclasses
 import enum
@@ -283,7 +282,7 @@ class Refused(unittest.TestCase):
         self.check([(B, 1), (B, 1)], ValueError, "custom slot 1 has ID 0x1000201, which occurs twice")
 
     def test_the_native_callable_slot(self):
-        # If Python code could set the offset, every consumer would follow whatever pointer is there.
+        # A consumer would follow any pointer at the offset.
         for value in (16, capsule()):
             self.check({SEP_201: value}, ValueError, "only C code can vouch for")
 
@@ -312,12 +311,13 @@ class Refused(unittest.TestCase):
         Base = make({A: 1})
         gc.collect()
         before = live_capsules()
-        # There are more slots here than the merging code keeps on the stack.
+        # More slots than the merging code keeps on the stack.
         more = {C + 0x100 * i: capsule() for i in range(1, 21)}
         body = {"__customslots__": {B: capsule(), C: capsule(), **more}}
         failures = 0
         for start in range(1, 1000):
-            # A class statement is not used, because CPython's own type.__new__ leaks when memory runs out.
+            # A class statement would leak, because CPython's type.__new__ leaks when memory runs
+            # out.
             X = type.__new__(Metaclass, "X", (Base,), dict(body))
             arguments = (X, "X", (Base,), {})
             _testcapi.set_nomemory(start, start + 1)
@@ -338,8 +338,7 @@ class Refused(unittest.TestCase):
 
 class Reentrant(unittest.TestCase):
     def test_a_mapping_that_looks_the_class_up(self):
-        """Reading the declaration runs code that looks slots up on the same class. No slots exist yet, and the
-        declaration is not read again."""
+        """A look-up on the same class, while its declaration is read, finds no slots."""
         classes = []
 
         class Asking(collections.UserDict):
@@ -360,7 +359,7 @@ class Reentrant(unittest.TestCase):
         self.assertEqual(Asking.reads, 1)
 
     def test_a_mapping_that_looks_the_class_up_twice_and_fails(self):
-        """If each look-up read the declaration again, each level would double the time."""
+        """The declaration must not be read again, because each level would double the time."""
         classes = []
 
         class Asking(collections.UserDict):
@@ -423,7 +422,7 @@ class Reentrant(unittest.TestCase):
                 Metaclass("X", (Base,), {"__customslots__": [(A, 7), (B, 8), (C, 9)]})
         finally:
             gc.set_threshold(*old)
-        # In free-threaded builds, garbage is only collected between Python instructions.
+        # Free-threaded builds only collect garbage between Python instructions.
         if getattr(sys, "_is_gil_enabled", lambda: True)():
             self.assertTrue(found)
         self.assertLessEqual(set(found), {7})

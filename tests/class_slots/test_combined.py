@@ -1,5 +1,4 @@
-# Our metaclass combined with others: each set has one combination, whatever the order, and in it every metaclass works
-# as it does alone.
+# Tests our metaclass combined with others.
 import abc
 import enum
 import gc
@@ -14,12 +13,12 @@ from at_once import at_once
 from collected import only_if
 from slot_tools import Metaclass, combined, make, table
 
-import _extensibletype  # this module exists once another has imported the metaclass
+import _extensibletype  # exists after the first import of a module with slots
 
 A, B = 0x01000101, 0x01000201
 Base = make({A: 1})
 combined_metaclass = _extensibletype.combined_metaclass
-# Without the GIL, CPython 3.13 keeps all classes alive after a second thread has run.
+# Free-threaded CPython 3.13 keeps all classes alive after a second thread has run.
 CLASSES_LIVE_FOR_EVER = not getattr(sys, "_is_gil_enabled", lambda: True)()
 
 
@@ -72,7 +71,7 @@ class Cached(unittest.TestCase):
         self.assertEqual({orders(first) for first in ("left", "right") * 5}, {True})
 
     def test_combined_ones_can_be_combined(self):
-        """Metaclasses can be combined in any number of steps, and the order in the result is always the same."""
+        """The result does not depend on the order or the number of steps."""
         metas = [type(name, (type,), {}) for name in ("Aa", "Mm", "Zz")]
         made = {combined_metaclass(*metas)}
         for some in itertools.permutations(metas):
@@ -286,7 +285,7 @@ class Used(unittest.TestCase):
 
         self.addCleanup(gc.set_threshold, *gc.get_threshold())
         self.addCleanup(gc.enable)
-        for more in range(-5, 40):  # in turn, each allocation of the look-up triggers a collection
+        for more in range(-5, 40):  # each allocation triggers a collection once
             gc.disable()
             gc.collect()
             combined_metaclass(Meta)
@@ -313,7 +312,7 @@ class Refused(unittest.TestCase):
     def test_metaclasses_that_cannot_be_combined(self):
         with self.assertRaises(TypeError):
             class Meta(type):
-                __slots__ = ()  # harmless, because it adds no fields
+                __slots__ = ()  # adds no fields
 
             class Final(Meta):
                 def __init_subclass__(cls):

@@ -1,5 +1,4 @@
-# Types that PyType_Freeze (3.14) has made immutable. Their slots stay, and Python code can no longer change the bases
-# from which they came.
+# Tests types that PyType_Freeze (3.14) has made immutable.
 import ctypes
 import gc
 import sys

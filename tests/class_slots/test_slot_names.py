@@ -1,4 +1,4 @@
-# Slot IDs by name are the same in every module of an interpreter, and come from a range of their own.
+# Tests slot IDs by name, which are the same in every module of an interpreter.
 import unittest
 
 from at_once import at_once

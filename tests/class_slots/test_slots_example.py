@@ -1,5 +1,4 @@
-"""examples/slots: each consumer finds the slots of each provider at the agreed position, and no provider or consumer
-includes another's files."""
+"""Tests examples/slots: every consumer finds the slots of every provider."""
 import os
 import pathlib
 import re
@@ -37,7 +36,7 @@ class Example(unittest.TestCase):
             with self.subTest(cls):
                 table = slot_tools.table(cls.__new__(cls) if cls is ramp.Ramp else cls([]))
                 self.assertEqual([slot for slot, _ in table], ids)
-        # The skipped position is not a slot, and its data are NULL.
+        # A skipped position is not a slot.
         self.assertEqual(slot_tools.table(ramp.Ramp(0, 0, 0))[1], (0x1, 0))
         self.assertIsNone(slot_tools.find(ramp.Ramp(0, 0, 0), 0x1, 1))
 
@@ -64,5 +63,5 @@ class Example(unittest.TestCase):
         for path in files:
             included = re.findall(r'#include "(.*)"', path.read_text(encoding="utf-8"))
             self.assertEqual([name for name in included if not name.startswith("core/")], ["agreed.h"], path)
-        for name in ("total", "extent"):  # a consumer installs nothing
+        for name in ("total", "extent"):  # consumers install nothing
             self.assertNotIn("xtensible", (EXAMPLE / (name + ".c")).read_text(encoding="utf-8"))

@@ -1,5 +1,5 @@
-"""On platforms without tags (core/compiler.h), every header compiles, and contains no GNU extensions after
-preprocessing."""
+"""Tests that every header compiles without GNU extensions on platforms without tags
+(core/compiler.h)."""
 import glob
 import os
 import re
@@ -42,8 +42,8 @@ class Headers(without_tags.WithoutTags):
         gcc = compilers.installed("gcc") or self.skipTest("no gcc here")
         for header in headers():
             with self.subTest(header):
-                # This option makes GCC follow directives, but not expand macros. That CPython's own headers may reject
-                # such a compiler is not a failure.
+                # With this option GCC follows directives, but does not expand macros. CPython's own
+                # headers may reject such a compiler.
                 seen = compilers.run(gcc[0], "-E", "-fdirectives-only", "-U__GNUC__", "-w", "-x",
                                      "c++" if without_tags.is_cxx(header) else "c", "-I.", *compilers.PYTHON_HEADERS,
                                      header).out

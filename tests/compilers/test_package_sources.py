@@ -1,5 +1,5 @@
-"""Compiles the Python package's C++ sources with this build's compiler and every installed clang, because pip uses the
-user's compiler and hides its warnings. test_package_standards.py covers each compiler's other standard."""
+"""Compiles the C++ sources of the Python package with the compiler of this build and every
+installed clang. test_package_standards.py covers the other standard of each compiler."""
 import glob
 import os
 import sysconfig
@@ -8,9 +8,9 @@ import compilers
 import processes
 
 SOURCES = sorted(glob.glob("typedcall/python/typedcall/**/*.cc", recursive=True))
-# This adapter needs another library's header; if that is missing, CMake also leaves the adapter out.
+# This adapter is optional, because it needs the header of another library.
 SQLITE = "typedcall/python/typedcall/sinks/sql/_sqlite.cc"
-# The source for PyPy needs the headers from Debian's pypy3-dev.
+# The source for PyPy needs the headers of pypy3-dev.
 PYPY = "typedcall/python/typedcall/native/_native_pypy.cc"
 PYPY_HEADERS = glob.glob("/usr/include/pypy3*")
 FLAGS = ["-fsyntax-only", *compilers.WARNINGS, "-I.", "-isystem"]
@@ -44,8 +44,8 @@ class PackageSources(compilers.Compiling):
         check(self, compilers.installed("clang++") or self.skipTest("no clang here"), "c++17")
 
     def test_module_at_og(self):
-        # At -Og GCC inlines little, so it knows least when it warns about uninitialised variables.
-        module = """
+        # GCC inlines little at -Og, and may then warn about uninitialised variables.
+        module ="""
             #include "typedcall/provider.h"
             int twice(int x) noexcept { return 2 * x; }
             static typedcall::method_table methods{typedcall::def<twice>("twice")};

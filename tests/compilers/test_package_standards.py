@@ -1,4 +1,4 @@
-"""Compiles the Python package's C++ sources under the standards that test_package_sources.py leaves out."""
+"""Like test_package_sources.py, but with the other standard of each compiler."""
 import unittest
 
 import compilers

@@ -1,6 +1,5 @@
-"""The README's module compiles without a warning at every optimisation level, with coverage and under Clang's analyser;
-each of these tracks initialisation differently. GCC's analyser checks a module in C, because GCC 12 recommends the
-analyser for C only."""
+"""Tests that the module in the README compiles without a warning, with many options and under the
+analysers. GCC 12 recommends its analyser for C only, so that it checks a module in C."""
 import os
 
 import compilers
@@ -16,7 +15,7 @@ class Modules(compilers.Compiling):
         for compiler in compilers.installed(name) or self.skipTest("no %s here" % name):
             for flags in options:
                 with self.subTest(compiler=compiler, flags=flags):
-                    # Newer versions of Clang warn about -c with --analyze, which does not compile.
+                    # Newer versions of Clang warn if -c is used with --analyze.
                     compiles = [] if flags[-len(CLANGS_ANALYSER):] == CLANGS_ANALYSER else ["-c"]
                     self.check_compiles(compilers.run(
                         compiler, *flags, *WARNINGS, *compiles, source, "-o", self.path("made.o")))

@@ -1,5 +1,5 @@
-"""With a forbidden compiler option, each header of the C++ layer produces one #error that names the required option,
-and no other errors."""
+"""Tests that each C++ header rejects a forbidden compiler option with one #error and no other
+errors."""
 import glob
 import re
 import unittest

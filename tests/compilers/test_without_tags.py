@@ -1,12 +1,11 @@
-"""Modules on platforms without tags (core/compiler.h): a provider in C++, one in C, and a consumer compile and run,
-also with a provider that uses tags. test_headers_without_tags.py compiles every header."""
+"""Tests providers and a consumer on platforms without tags (core/compiler.h)."""
 import re
 import sys
 
 import processes
 import without_tags
 
-USE = """
+USE ="""
 import sys
 import consumer, hello, inc
 assert "no tags here" in consumer.why_none()
@@ -35,8 +34,8 @@ for use, function, why in tried:
 """
 
 
-# The consumer's source, which calls the functions that it finds.
-CONSUMER = """
+# The source of the consumer.
+CONSUMER ="""
 #include "typedcall/call_site.h"
 #include "typedcall/loop.h"
 

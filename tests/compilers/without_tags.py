@@ -1,16 +1,17 @@
-"""The compiler for tests without tags (core/compiler.h), and the sources: on 64-bit Linux, Clang that does not claim to
-be GCC; on 32-bit Linux, the usual compiler. tools/check_platforms compiles for other platforms."""
+"""The compiler for tests without tags (core/compiler.h). On 64-bit Linux, this is a Clang that does
+not claim to be GCC."""
 import sys
 
 import compilers
 
 HAS_TAGS = sys.platform == "linux" and sys.maxsize > 1 << 32
-# libstdc++ needs these macros, which such a Clang does not define either. glibc's inline functions are for GCC only.
+# libstdc++ needs these macros, which such a Clang does not define. glibc's inline functions need
+# GCC.
 LIBRARY = ["-U__OPTIMIZE__", "-D__GCC_ATOMIC_TEST_AND_SET_TRUEVAL=1",
            *("-D__GCC_ATOMIC_%s_LOCK_FREE=2" % each for each in (
                "BOOL", "CHAR", "CHAR8_T", "CHAR16_T", "CHAR32_T", "WCHAR_T", "SHORT", "INT", "LONG", "LLONG",
                "POINTER"))]
-# CPython 3.15 requires C11's, GNU's or Microsoft's thread-local storage class.
+# CPython 3.15 needs a thread-local storage class.
 THREAD_LOCAL = {True: "-Dthread_local=thread_local", False: "-Dthread_local=_Thread_local"}
 OPTIONS = ["-fPIC", "-Wall", "-Wextra", "-Werror", "-I.", *compilers.PYTHON_HEADERS]
 INC = "examples/quickstart/inc_in_c.c"

@@ -1,5 +1,5 @@
-// The consumer's functions in threads that do not hold the GIL, or have never held it: they find
-// slots on resolved types, none on unresolved types, and write no memory.
+// Tests the consumer functions in threads that do not hold the GIL. They find slots on resolved
+// types only.
 #include <atomic>
 #include <thread>
 #include <vector>
@@ -49,7 +49,6 @@ TEST_F(Detached, WithoutTheGil) {
   Py_END_ALLOW_THREADS;
 }
 
-// The main thread holds the GIL while the other thread calls the functions.
 TEST_F(Detached, ThreadThatNeverAttached) {
   std::thread([this] { ExpectDetachedAnswers(); }).join();
   EXPECT_EQ(Value(unresolved_.get(), Id(1)), 11);
@@ -71,7 +70,7 @@ TEST_F(Detached, ThreadThatAttaches) {
   Py_END_ALLOW_THREADS;
 }
 
-// While the main thread resolves a type, readers find it either unresolved or fully resolved.
+// Readers must never see a type that is only partly resolved.
 TEST_F(Detached, ReadersWhileTypesAreResolved) {
   ASSERT_TRUE(scope_.Run("many = [type.__new__(M, 'U', (A,), {})() for _ in range(500)]"));
   Ref many = scope_.Eval("many");

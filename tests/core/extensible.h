@@ -1,4 +1,4 @@
-// Makes extensible types and inspects them, for the tests of core/.
+// Functions that make and inspect extensible types.
 #ifndef TYPEDCALL_TESTS_CORE_EXTENSIBLE_H_
 #define TYPEDCALL_TESTS_CORE_EXTENSIBLE_H_
 
@@ -27,9 +27,9 @@ inline int VisitType(PyObject *self, visitproc visit, void *arg) {
   return 0;
 }
 
-/// Returns a type with only these custom slots, or an empty reference with an exception set if
-/// FromSpec refuses it. The garbage collector tracks its instances, because Python classes'
-/// instances are tracked, and `__bases__` can be assigned only if base and subclass agree in this.
+/// Returns a type with these custom slots, or an empty reference with an exception set. Its
+/// instances are tracked by the garbage collector. Otherwise `__bases__` of Python subclasses could
+/// not be assigned.
 inline Ref MakeType(const std::vector<PyCustomSlot> &slots, PyObject *bases = nullptr,
                     const char *name = "test.Extensible") {
   static PyType_Slot type_slots[] = {{Py_tp_traverse, reinterpret_cast<void *>(VisitType)},
@@ -45,7 +45,7 @@ inline Ref Metaclass() {
   return Ref::Steal(reinterpret_cast<PyObject *>(PyExtensibleType_Import()));
 }
 
-/// Returns a new instance of a type, made without constructor arguments.
+/// Calls the type without arguments.
 inline Ref New(const Ref &type) { return Ref::Steal(PyObject_CallObject(type.get(), nullptr)); }
 
 /// Returns the flags of the slot that PyCustomSlots_Find() finds, or -1.
@@ -54,8 +54,7 @@ inline long Value(PyObject *object, uintptr_t id, Py_ssize_t expected_pos = 0) {
   return slot != nullptr ? static_cast<long>(slot->data.flags) : -1;
 }
 
-/// Returns a builtin function for Python code: find(object, idea) returns the flags of the slot, or
-/// -1.
+/// Returns a function for Python code: find(object, idea) returns the flags of the slot, or -1.
 inline Ref FindFunction() {
   static PyMethodDef def = {"find",
                             [](PyObject *, PyObject *args) -> PyObject * {

@@ -1,4 +1,4 @@
-# Makes extensible types with private IDs, and reads their slots as {idea: flags, ...}.
+# Functions that make extensible types with private IDs and read their slots.
 import slot_tools
 from slot_tools import Metaclass
 
@@ -6,12 +6,12 @@ __all__ = ["Metaclass", "make", "slots"]
 
 
 def make(wanted, bases=None):
-    """Makes a new type with the slots {idea: flags, ...}."""
+    """Returns a new type with the slots {idea: flags, ...}."""
     return slot_tools.make([(1 << 24 | idea << 8 | 1, flags) for idea, flags in wanted.items()], bases)
 
 
 def slots(obj):
-    """Returns the slots in the table's order, or None if the type is not extensible."""
+    """Returns {idea: flags, ...}, or None if the type is not extensible."""
     if not slot_tools.check(obj):
         return None
     return {slot >> 8 & 0xFFFF: flags for slot, flags in slot_tools.table(obj)}

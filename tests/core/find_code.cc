@@ -1,5 +1,5 @@
-// The loops, compiled with the options that users have, whatever options the rest of the build has.
-// The compiler cannot assume anything about `object` and `function` in any iteration.
+// The loops. This file is always compiled with optimisation. The compiler must read `object` and
+// `function` again in each iteration.
 #include "tests/core/find_code.h"
 
 namespace typedcall_test {

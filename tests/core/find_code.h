@@ -1,4 +1,4 @@
-// Loops; tests/core/find_code_test.cc counts their instructions.
+// Loops for find_code_test.cc.
 #ifndef TYPEDCALL_TESTS_CORE_FIND_CODE_H_
 #define TYPEDCALL_TESTS_CORE_FIND_CODE_H_
 
@@ -10,9 +10,9 @@ using Function = void (*)();
 
 constexpr uintptr_t kCountedId = PyCustomSlot_ID(PyCustomSlot_REGISTRAR_PRIVATE, 1, 0);
 
-/// Each loop calls a function `count` times. LoopPointer calls `function`. LoopExpected and
-/// LoopSecond call the function in the slot of `object`, or `function` if there is no slot, and
-/// expect the slot at position 0 or 1.
+/// Each loop calls a function `count` times. LoopPointer calls `function`. The others call the
+/// function in the slot of `object`, or `function` if there is no slot. LoopExpected expects the
+/// slot at position 0, LoopSecond at position 1.
 void LoopPointer(long count, PyObject *object, Function function);
 void LoopExpected(long count, PyObject *object, Function function);
 void LoopSecond(long count, PyObject *object, Function function);

@@ -1,5 +1,5 @@
-// Counts the instructions of a look-up by single-stepping, because counts, unlike times, do not
-// depend on the machine's load. bench/slots_callgrind.py measures the same figures.
+// Counts the instructions of a look-up by single-stepping. Unlike times, counts do not depend on
+// the load of the machine.
 #include "tests/core/find_code.h"
 
 #include <sys/ptrace.h>
@@ -11,7 +11,6 @@
 #include "gtest/gtest.h"
 #include "tests/core/extensible.h"
 
-// The limits below apply to x86-64.
 #if defined(__x86_64__)
 
 namespace typedcall_test {
@@ -23,17 +22,15 @@ void Nothing() {}
 
 constexpr int kCannotTrace = 77;
 
-// The most instructions that a look-up may add to the call: with the slot at expected position 0,
-// at another expected position, and without a slot. Clang's limits differ, because it loads the key
-// before comparing it, and emits one tail for all exits.
+// The maximal number of instructions of a look-up: at position 0, at another position, and without
+// a slot.
 #ifdef __clang__
 constexpr double kFirst = 12, kSecond = 17, kMiss = 8;
 #else
 constexpr double kFirst = 8, kSecond = 18, kMiss = 9;
 #endif
 
-// Returns the number of instructions from just before a call to `loop` to just after it, or -1 if
-// processes cannot be traced. The traced child is a fork of this process.
+// Returns the number of instructions of a call to `loop`, or -1 if processes cannot be traced.
 long Steps(Loop loop, long count, PyObject *object) {
   const pid_t child = fork();
   if (child == 0) {
@@ -57,8 +54,8 @@ long Steps(Loop loop, long count, PyObject *object) {
   return has_ended ? steps : -1;
 }
 
-// Returns the number of instructions in one iteration, including call and callee, or a negative
-// number if they cannot be counted.
+// Returns the number of instructions in one iteration, or a negative number if they cannot be
+// counted.
 double PerIteration(Loop loop, PyObject *object) {
   const long few = Steps(loop, 10, object), many = Steps(loop, 110, object);
   return few < 0 || many < 0 ? -1 : static_cast<double>(many - few) / 100;

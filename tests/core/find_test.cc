@@ -1,6 +1,4 @@
-// The consumer's functions on objects of every kind: an object without slots offers none, and a
-// look-up neither crashes nor imports or installs anything. tests/inheritance covers positions and
-// special IDs.
+// Tests the consumer functions on many kinds of objects.
 #include <cstring>
 #include <utility>
 
@@ -92,7 +90,7 @@ T = typing.TypeVar('T')
 class Generic_(typing.Generic[T]): pass
 )";
 
-// This test runs first, before the interface is installed.
+// This test must run first, before the interface is installed.
 TEST(Find, OrdinaryObjectsOfferNothingAndNothingIsInstalled) {
   Scope scope;
   ASSERT_TRUE(scope.Run(kClasses));
@@ -127,8 +125,7 @@ TEST(Find, ForeignMetaclassThatIsAsLargeAsOurs) {
   ExpectNoSlots(scope.Eval("Thing").get(), "the class");
 }
 
-// The memory behind most types is foreign and may contain anything, so the metaclass's size decides
-// whether it counts.
+// The memory after other types may contain anything, even our magic.
 TEST(Find, BytesBehindAnOrdinaryTypeDoNotCount) {
   static PyCustomSlot slot = Slot(Id(1), 11);
   static PyHeapExtensibleTypeObject type = {};
@@ -139,14 +136,14 @@ TEST(Find, BytesBehindAnOrdinaryTypeDoNotCount) {
   PyObject object = {};
   Py_SET_TYPE(&object, reinterpret_cast<PyTypeObject *>(&type));
   ExpectNoSlots(&object, "an instance");
-  // The same bytes do count if the type has our metaclass and was made ready.
+  // The same bytes are read if the type has our metaclass.
   type.etp_heaptype.ht_type.tp_as_buffer = &type.etp_heaptype.as_buffer;
   Ref metaclass = Metaclass();
   Py_SET_TYPE(reinterpret_cast<PyObject *>(&type), metaclass.type());
   EXPECT_EQ(Value(&object, Id(1)), 11);
 }
 
-// A type is itself an object, an instance of the metaclass, which has no slots.
+// A type is an instance of the metaclass, which has no slots.
 TEST(Find, ExtensibleTypesThemselvesOfferNothing) {
   Ref type = MakeType({Slot(Id(1), 11)});
   ASSERT_TRUE(type) << TakeError();
@@ -154,8 +151,7 @@ TEST(Find, ExtensibleTypesThemselvesOfferNothing) {
   ExpectNoSlots(Metaclass().get(), "the metaclass");
 }
 
-// Tests that the key alone finds the first slot of a table. The rest of the look-up would find the
-// slot, too, so the test also checks the key.
+// Tests that the key alone finds the first slot of a table.
 void ExpectFirst(const Ref &object, long value, bool has_key, const char *what) {
   ASSERT_TRUE(object) << what << ": " << TakeError();
   PyTypeObject *type = Py_TYPE(object.get());
@@ -213,7 +209,7 @@ TEST(First, NoSlotsNoKey) {
   }
 }
 
-// If a metaclass adds C fields to ours, its types have their members further back.
+// The types of a metaclass with more C fields have their members further back.
 TEST(First, ALargerMetaclass) {
   Ref ours = Metaclass();
   Ref base = MakeType({Slot(Id(1), 11)});
@@ -230,8 +226,7 @@ TEST(First, ALargerMetaclass) {
   ExpectFirst(scope.Eval("C()"), 11, false, "a larger metaclass");
 }
 
-// A foreign metaclass as large as ours, whose types have arbitrary words in place of our key,
-// including the key of an ID that cannot be requested, and pointers that must not be followed.
+// The types of another metaclass of this size have arbitrary words in place of our key.
 TEST(First, AForeignMetaclassOfTheSameSize) {
   PyType_Slot slots[] = {{0, nullptr}};
   PyType_Spec spec = {"test.Same", static_cast<int>(Metaclass().type()->tp_basicsize), 0,
@@ -259,7 +254,7 @@ TEST(First, AForeignMetaclassOfTheSameSize) {
   memset(data, 0, sizeof(*data));
 }
 
-// The author of a static type may put its members even where our data end.
+// Even a static type may have its members at the end of our data.
 TEST(First, AStaticTypeWithMembersWhereOursEnd) {
   struct Layout {
     PyTypeObject type;

@@ -1,5 +1,4 @@
-// PyExtensibleType_FromSpec: explicit tables, refusals, and C types that derive from C types.
-// tests/inheritance covers inheritance by Python subclasses.
+// Tests PyExtensibleType_FromSpec. tests/inheritance covers Python subclasses.
 #include "gtest/gtest.h"
 #include "tests/core/extensible.h"
 
@@ -19,7 +18,7 @@ TEST(FromSpec, TheTableIsACopy) {
 TEST(FromSpec, EveryKindOfData) {
   static int target;
   PyCustomSlot pointer, offset;
-  pointer.id = reinterpret_cast<uintptr_t>(&target);  // addresses are even, and thus valid IDs
+  pointer.id = reinterpret_cast<uintptr_t>(&target);  // an even address is a valid ID
   pointer.data.pointer = &target;
   offset.id = Id(1);
   offset.data.objoffset = -8;
@@ -76,7 +75,7 @@ TEST(FromSpec, NoTableOrANegativeCount) {
   EXPECT_TRUE(type) << TakeError();
 }
 
-// Inherited positions come first, so consumers' expected positions hold for the subclass, too.
+// Inherited slots come first, so they keep their positions.
 TEST(FromSpec, ChildKeepsItsBasesPositions) {
   const PyCustomSlot skip = Slot(PyCustomSlot_ID_SKIP, 0);
   Ref base = MakeType({skip, Slot(Id(1), 11), Slot(Id(2), 22)});

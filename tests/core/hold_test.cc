@@ -1,5 +1,4 @@
-// References to rows: which objects they keep alive, how the garbage collector sees these objects,
-// and which objects publish() keeps with a row.
+// Tests references to rows and the objects that they keep alive.
 #include <utility>
 #include <vector>
 
@@ -185,7 +184,6 @@ TEST_F(Holding, WhatAnEqualTagBringsIsKept) {
   EXPECT_EQ(Destroyed()[equal], 0);
 }
 
-// Two requests return two references that keep the same object alive.
 TEST_F(Holding, WhatReferencesKeepIsKeptOnce) {
   Ref owner = Owner(), other = Owner(), callables[] = {Owner(), Owner()};
   const void *key = Address(), *value = Address(), *other_key = Address(), *found;
@@ -238,9 +236,8 @@ TEST_F(Holding, PublishKeptRefuses) {
   EXPECT_EQ(Py_REFCNT(kept.get()), 1);
 }
 
-// When an object dies, CPython clears all weak references to it, and then runs their callbacks,
-// newest first. Foreign callbacks can therefore run while the row is in the table and none of its
-// owners is alive.
+// CPython first clears all weak references to a dying object, and then runs their callbacks. So
+// other callbacks can run while the row is still in the table without a living owner.
 TEST_F(Holding, OfDyingOwnersInOtherCallbacks) {
   static struct {
     const PyTypedcall_Interface *interface;
@@ -277,7 +274,7 @@ TEST_F(Holding, OfDyingOwnersInOtherCallbacks) {
   EXPECT_EQ(Find(kDef, test.key), test.second) << "the callback has a reference";
 }
 
-// Releasing the objects that a row kept runs Python code, and this may make any call.
+// Releasing kept objects may run Python code, which may make any call.
 TEST_F(Holding, WhatWasKeptUsesTheInterface) {
   static const PyTypedcall_Interface *interface;
   static std::vector<const void *> keys;
@@ -332,7 +329,7 @@ TEST_F(Holding, TheInterfaceComesBack) {
     EXPECT_EQ(PyTypedcall_Peek(), interface_);
     EXPECT_EQ(PyTypedcall_Import(), interface_) << TakeError();
   }
-  // If another object replaces the interface, the interface's holders keep it alive.
+  // If another object replaces the interface, its holders keep it alive.
   const Ref capsule = Ref::Borrow(PyDict_GetItemString(dict, PyTypedcall_CAPSULE_NAME));
   ASSERT_TRUE(scope_.Run("del sys.modules['_extensibletype'].typedcall_v2"));
   ASSERT_EQ(PyDict_SetItemString(dict, PyTypedcall_CAPSULE_NAME, Py_None), 0);

@@ -1,5 +1,4 @@
-// Several interpreters in one process, one after the other and at the same time: each has its own
-// metaclass and rows, and every row's value is destroyed when its interpreter ends.
+// Tests several interpreters in one process. Each has its own metaclass and rows.
 #include <atomic>
 #include <thread>
 
@@ -51,14 +50,14 @@ TEST(Subinterpreters, LookUpsThere) {
 #if PY_VERSION_HEX >= 0x030C0000
     EXPECT_EQ(Value(scope.Eval("U()").get(), Id(1)), 11);
 #else
-    // Before 3.12 there is no reliable way to tell that a thread's second thread state is attached.
+    // Before 3.12, code cannot tell whether a second thread state of the thread is attached.
     EXPECT_EQ(Value(scope.Eval("U()").get(), Id(1)), -1);
 #endif
   }
   type.reset();
 }
 
-// One interpreter's type must not be resolved with another's metaclass.
+// A type must not be resolved with the metaclass of another interpreter.
 TEST(Subinterpreters, UnresolvedTypeOfAnotherInterpreter) {
   Ref type = MakeType({Slot(Id(1), 11)});
   Scope scope;
@@ -75,8 +74,7 @@ TEST(Subinterpreters, UnresolvedTypeOfAnotherInterpreter) {
   EXPECT_EQ(Value(object.get(), Id(1)), 11);
 }
 
-// Values with every fate: still published, retracted, kept, or owned by an object that dies before
-// the interpreter.
+// Values that are still published, retracted or kept, or whose owner has died.
 struct Values {
   long long keys[4] = {}, living = 0, retracted = 0, retracted_too = 0, dead = 0, kept = 0;
 
@@ -102,7 +100,7 @@ struct Values {
     Collect();
     EXPECT_EQ(Destroyed()[&living], 0);
     EXPECT_EQ(Destroyed()[&retracted], 0);
-    // Builds that never free classes do not free modules either.
+    // Builds that never free classes also never free modules.
     EXPECT_EQ(Destroyed()[&retracted_too], typedcall_test::ClassesCanDie() ? 1 : 0);
     EXPECT_EQ(Destroyed()[&dead], typedcall_test::ClassesCanDie() ? 1 : 0);
     EXPECT_EQ(Destroyed()[&kept], 0);
@@ -124,8 +122,7 @@ TEST(Ends, OfASubinterpreter) {
   values.ExpectDestroyedOnce();
 }
 
-// Releasing kept objects runs their destructors. Rows that this code publishes would never be
-// removed.
+// Rows that destructors publish at the end would never be removed.
 const PyTypedcall_Interface *ending;
 std::string refusal;
 void PublishWhenFreed(PyObject *self) {
@@ -160,7 +157,7 @@ TEST(Ends, PublishingThenIsRefused) {
   EXPECT_EQ(refusal, "RuntimeError: typedcall: the interpreter is ending");
 }
 
-// Python code can keep the weak reference, and thus its callback, longer than the interface does.
+// Python code can keep the weak reference and its callback longer than the interface.
 PyObject *held_owner, *held_reference;
 void DropOwner(const void *value) {
   Destroy(value);
@@ -215,7 +212,7 @@ TEST(Ends, OfTheProcessInterpreterThreeTimes) {
 }
 
 #if PY_VERSION_HEX >= 0x030C0000
-// Interpreters with their own GILs work at the same time, each in its own tables.
+// Interpreters with their own GILs run in parallel.
 TEST(Subinterpreters, WithTheirOwnGil) {
   ASSERT_NE(PyTypedcall_Import(), nullptr) << TakeError();
   std::atomic<int> done{0};

@@ -1,5 +1,4 @@
-// Objects that rows keep alive: how the garbage collector sees them, which objects own them, and
-// how Python code can reach them.
+// Tests objects that rows keep alive, and how the garbage collector sees them.
 #include "tests/core/rows.h"
 #include "tests/core/subinterpreter.h"
 
@@ -29,8 +28,8 @@ class Keeping : public Rows {
   }
 };
 
-// If none of the row's objects could hold the kept object, the collector sees it through references
-// to the row once the table has dropped the row.
+// After the row has left the table, the collector sees the kept object through references to the
+// row.
 TEST_F(Keeping, TheCollectorSeesItBehindReferences) {
   Ref owner = Owner(), kept = Owner();
   const Ref watched = WeakReference(kept);
@@ -41,7 +40,7 @@ TEST_F(Keeping, TheCollectorSeesItBehindReferences) {
   EXPECT_FALSE(IsHosted(owner));
   Ref held = Ref::Steal(interface_->hold(interface_->state, kDef, key, nullptr, &found));
   ASSERT_EQ(PyObject_SetAttrString(kept.get(), "reference", held.get()), 0);
-  // This is also what happens when the interpreter ends: rows are removed before their owners.
+  // When the interpreter ends, rows are also removed before their owners.
   auto *state = static_cast<PyTC_State *>(interface_->state);
   PyTC_Row *row = PyTC_TableRow(&state->tables[kDef], key);
   PyTC_DisownRow(row);
@@ -96,8 +95,7 @@ TEST_F(Keeping, PythonCodeTakesItAway) {
   EXPECT_EQ(Counted().rows_removed, 1u);
   EXPECT_EQ(PublishKept(object, second, Owner()), 1);
   EXPECT_EQ(Find(kObject, object.get()), second);
-  // Publishing the value again restores the kept object, even if only a reference has kept it in
-  // the meantime.
+  // Publishing the value again keeps the object again.
   held = Hold(kObject, object.get());
   PyDict_Clear(dict.get());
   EXPECT_EQ(Retract(kObject, object.get()), 1);
@@ -128,9 +126,7 @@ TEST_F(Keeping, AnObjectHasOne) {
   EXPECT_TRUE(Destroyed().empty());
 }
 
-// This test has no fixture, because the fixture's scope would outlive the interpreter. The table
-// keeps alive objects that cannot be weakly referenced; they are released with its dictionary,
-// before the rows.
+// A fixture would outlive the interpreter.
 TEST(KeepingAtTheEnd, TheObjectGoesFirst) {
   Destroyed().clear();
   static const int value = 0;
@@ -188,8 +184,7 @@ TEST_F(Keeping, AnotherTagHasItToo) {
   EXPECT_EQ(references(1), 1);
 }
 
-// The table keeps the object if the owner has no dictionary of its own, or one that code uses (such
-// as a module's).
+// The table keeps the object if the dictionary of the owner cannot hold it.
 TEST_F(Keeping, InTheTable) {
   ASSERT_TRUE(
       scope_.Run("class Slots: __slots__ = ('__weakref__',)\n"
@@ -233,8 +228,7 @@ TEST_F(Keeping, CopiesHaveNoTag) {
   }
   const void *const key = object.get();
   object.reset();
-  // The copies also hold the kept object, which does no harm; they have no rows, but can get their
-  // own.
+  // The copies also hold the kept object, but have no rows.
   EXPECT_EQ(Destroyed()[value], 1);
   EXPECT_EQ(Find(kObject, key), nullptr);
   EXPECT_EQ(Py_REFCNT(kept.get()), 2);
@@ -246,7 +240,7 @@ TEST_F(Keeping, CopiesHaveNoTag) {
   EXPECT_EQ(Find(kObject, copy.get()), other);
 }
 
-// Comparing keys of a dictionary runs Python code, which may retract the row.
+// Comparing keys of a dictionary may run Python code that retracts the row.
 TEST_F(Keeping, WhoseKeysUntag) {
   static const PyTypedcall_Interface *interface;
   interface = interface_;

@@ -1,5 +1,4 @@
-// Owners of rows: a row is removed with its last owner, and an owner that a weak reference cannot
-// watch is kept alive until its row is retracted.
+// Tests the owners of rows. A row is removed with its last owner.
 #include <array>
 #include <utility>
 
@@ -55,7 +54,6 @@ TEST_F(Owners, ManyOwnersOfManyRowsGoInAnyOrder) {
         EXPECT_EQ(Publish(kDef, keys[row], owners[owner], values[row]), values[row]) << TakeError();
       }
     }
-    // This row is removed from the middle of its owners' lists.
     EXPECT_EQ(Retract(kDef, keys[3]), 1);
     for (size_t gone = 0, at = 0; gone < kOwners; ++gone, at = (at + step) % kOwners) {
       owners[at].reset();
@@ -107,7 +105,7 @@ TEST_F(Owners, InAGarbageCycle) {
   EXPECT_EQ(Destroyed()[value], 1);
 }
 
-// pybind11 frees a def with its function and allocates the next one at the same address.
+// pybind11 frees a def with its function. The next def may have the same address.
 TEST_F(Owners, AddressesAreUsedAgain) {
   const void *key = Address();
   for (int i = 0; i < 1000; ++i) {
@@ -122,7 +120,7 @@ TEST_F(Owners, AddressesAreUsedAgain) {
   EXPECT_EQ(Counted().rows_added, 1000u);
   EXPECT_EQ(Counted().rows_removed, 1000u);
   EXPECT_EQ(Counted().conflicts, 0u);
-  // The key's cell is reused, so the table needs no further generation.
+  // The cell of the key is used again.
   EXPECT_LE(Counted().generations, 1u);
 }
 
@@ -138,7 +136,6 @@ TEST_F(Owners, KeptAliveUntilRetracted) {
   EXPECT_EQ(Py_REFCNT(number.get()), references);
   EXPECT_EQ(Find(kObject, number.get()), nullptr);
   EXPECT_EQ(Destroyed()[value], 0) << "somebody may still be using it";
-  // Publishing works again, because the old row was removed completely.
   const void *second = Address();
   EXPECT_EQ(Publish(kObject, number.get(), number, second), second);
   EXPECT_EQ(Py_REFCNT(number.get()), references + 1);
@@ -172,7 +169,7 @@ TEST_F(Owners, ConflictKeepsNothing) {
   EXPECT_EQ(Py_REFCNT(number.get()), references);
 }
 
-// The death of a kept object cannot be observed, so it cannot own rows that must end with it.
+// An object that the table keeps alive cannot own other rows.
 TEST_F(Owners, KeptObjectOwnsNoOtherRow) {
   Ref number = Ref::Steal(PyLong_FromLong(777777));
   const void *key = Address(), *value = Address();
@@ -192,8 +189,7 @@ TEST_F(Owners, RetractKeepsAPendingException) {
   EXPECT_EQ(TakeError(), "KeyError: 'pending'");
 }
 
-// Python code can find the weak reference's callback, but a call to it must not remove the row of a
-// living owner.
+// Python code can call the callback of the weak reference. This must not remove the row.
 TEST_F(Owners, CallbackCalledByHand) {
   Ref owner = Owner();
   scope_.Set("o", owner.get());
@@ -243,8 +239,8 @@ TEST_F(Owners, DestroyCallsTheCallback) {
   }
 }
 
-// `destroy` is foreign code that may use the interface, even for the dying owner. All rows of that
-// owner have left the table before `destroy` runs.
+// `destroy` may use the interface. All rows of the dying owner are removed before `destroy` is
+// called.
 const PyTypedcall_Interface *reentered;
 const void *other_key, *new_key;
 PyObject *other_owner;
@@ -273,7 +269,7 @@ TEST_F(Owners, DestroyUsesTheInterface) {
   EXPECT_EQ(Destroyed()[second], 1);
 }
 
-// Any allocation can trigger a garbage collection, and code that this runs can publish rows.
+// Any allocation can trigger a garbage collection.
 TEST_F(Owners, CollectionsAtEveryAllocation) {
   ASSERT_TRUE(scope_.Run("threshold = gc.get_threshold()\ngc.set_threshold(1, 1, 1)"));
   for (int i = 0; i < 200; ++i) {

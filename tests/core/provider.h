@@ -1,6 +1,5 @@
-/* A module that provides a type with a slot and publishes a row, for provider_a.c and provider_b.c:
- * two shared objects with statics of their own, like two libraries that do not know each other.
- */
+/* A module that provides a type with a slot and publishes a row. provider_a.c and provider_b.c
+ * include this file. */
 #ifndef TYPEDCALL_TESTS_CORE_PROVIDER_H_
 #define TYPEDCALL_TESTS_CORE_PROVIDER_H_
 

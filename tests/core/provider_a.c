@@ -1,5 +1,4 @@
-/* One of two providers that are compiled separately; provider.h describes them. The point is
- * that each has its own copy of every static in core/. */
+/* One of two separately compiled providers. Each has its own copy of the statics in core/. */
 #define PROVIDER_NAME "provider_a"
 #define PROVIDER_IDEA 1
 

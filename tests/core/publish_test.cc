@@ -1,5 +1,4 @@
-// The side table through the interface: publishing, finding, retracting, refusals and counters.
-// owner_test.cc covers owners and their deaths.
+// Tests the side table through the interface. owner_test.cc tests the owners.
 #include "tests/core/rows.h"
 
 namespace typedcall_test {
@@ -76,7 +75,7 @@ TEST_F(Publishing, OwnerWithoutWeakReferencesIsRefused) {
     EXPECT_EQ(TakeError(), "TypeError: cannot create weak reference to 'int' object");
     EXPECT_EQ(Find(space, key), nullptr);
   }
-  // The key is the object, but only a row BY_OBJECT is the object's own.
+  // The key is the object, but the row is not BY_OBJECT.
   EXPECT_EQ(Publish(kDef, number.get(), number, value), nullptr);
   EXPECT_EQ(TakeError().find("TypeError: "), 0u);
   EXPECT_EQ(Py_REFCNT(number.get()), references);
@@ -103,7 +102,7 @@ TEST_F(Publishing, ADifferentValueIsAConflict) {
   EXPECT_EQ(Find(kDef, key), value);
   EXPECT_EQ(Counted().conflicts, 2u);
   EXPECT_EQ(Counted().rows_added, 1u);
-  // The owner of a refused row does not become an owner of the existing one.
+  // The owner of a refused row does not own the existing row.
   owner.reset();
   EXPECT_EQ(Find(kDef, key), nullptr);
   EXPECT_EQ(Destroyed()[value], 1);
@@ -120,7 +119,7 @@ TEST_F(Publishing, RetractedValuesAreKeptByTheirOwners) {
   // Another value may be published at once.
   EXPECT_EQ(Publish(kDef, key, owner, second), second);
   EXPECT_EQ(Find(kDef, key), second);
-  // A thread may still be calling through the retracted value.
+  // Another thread may still use the retracted value.
   EXPECT_EQ(Destroyed()[value], 0);
   owner.reset();
   EXPECT_EQ(Find(kDef, key), nullptr);
@@ -135,7 +134,6 @@ TEST_F(Publishing, WhatWasRetractedComesBack) {
   const void *key = Address(), *value = Address(), *second = Address(), *equal = Address();
   const auto always = [](const void *, const void *) { return 1; };
   for (int i = 0; i < 100; ++i) {
-    // Only one value is published at a time, and each time the first one is restored.
     EXPECT_EQ(Publish(kDef, key, owner, value), value);
     EXPECT_EQ(Retract(kDef, key), 1);
     EXPECT_EQ(Publish(kDef, key, other, second), second);
@@ -177,7 +175,7 @@ TEST_F(Publishing, CountersAreCutToTheCallersSize) {
   interface_->counters(interface_->state, reinterpret_cast<PyTypedcall_Counters *>(words), 8);
   EXPECT_GT(words[0], 0u);
   EXPECT_EQ(words[1], 99u);
-  // A newer consumer requests more counters than there are.
+  // A newer consumer may know more counters.
   interface_->counters(interface_->state, reinterpret_cast<PyTypedcall_Counters *>(words), 40);
   EXPECT_NE(words[3], 99u);
   EXPECT_EQ(words[4], 99u);
@@ -193,7 +191,7 @@ TEST_F(Publishing, ThousandsOfRows) {
     ASSERT_EQ(Publish(kDef, keys.back(), owner, values.back()), values.back());
   }
   for (size_t i = 0; i < count; ++i) ASSERT_EQ(Find(kDef, keys[i]), values[i]) << i;
-  // 16, 32, ... 32768: each generation is twice the size of its predecessor, not one entry larger.
+  // Each generation is twice as large as the last one.
   EXPECT_GE(Counted().generations, 10u);
   EXPECT_LE(Counted().generations, 16u);
   EXPECT_EQ(Counted().rows_added, uint64_t{count});

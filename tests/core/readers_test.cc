@@ -1,5 +1,5 @@
-// Readers take no lock: threads that never hold the GIL look keys up while the main thread
-// publishes, retracts and lets owners die. They find nothing, or a value that belongs to the key.
+// Tests readers that never hold the GIL while the main thread publishes and retracts. A reader
+// finds nothing, or a value of the key.
 #include <atomic>
 #include <thread>
 
@@ -13,7 +13,7 @@ constexpr int kDef = PyTypedcall_BY_DEF;
 
 using Readers = Rows;
 
-// Each key's values are addresses in a separate range, which lets a reader check them.
+// Each key has its own range of values, so that readers can check them.
 constexpr size_t kKeys = 512, kValues = 64;
 char memory[kKeys][kValues];
 
@@ -41,7 +41,6 @@ TEST_F(Readers, SeeNothingOrTheRightValue) {
   SCOPED_TRACE(SeedText(seed));
   unsigned state = seed;
   std::vector<Ref> owners(kKeys);
-  // The writes continue until the readers have made many look-ups.
   for (long turn = 0; turn < 2000 || found < 1000 || missing < 1000; ++turn) {
     state = state * 1103515245u + 12345u;
     const size_t k = (state >> 8) % kKeys;

@@ -1,5 +1,4 @@
-// PyTypedcall_Import and Peek: which module installs the interface, other objects under its names,
-// and what happens to the interface when sys.modules is emptied.
+// Tests PyTypedcall_Import and PyTypedcall_Peek.
 #include <cstring>
 #include <optional>
 
@@ -24,8 +23,7 @@ class Rendezvous : public testing::Test {
     scope_.reset();
   }
 
-  // Checks that the interface is refused with these words, that no exception stays pending, and
-  // that Peek finds nothing.
+  // Checks that Import raises an exception with these words, and that Peek finds nothing.
   void ExpectRefused(const std::string &words) {
     EXPECT_EQ(PyTypedcall_Import(), nullptr);
     const std::string error = TakeError();
@@ -39,7 +37,7 @@ class Rendezvous : public testing::Test {
     EXPECT_EQ(PyTypedcall_Peek(), interface);
   }
 
-  // Puts a capsule with a made-up interface in place of ours.
+  // Replaces the interface by another capsule.
   void PutCapsule(void *pointer, const char *name = PyTypedcall_CAPSULE_NAME) {
     Ref capsule = Ref::Steal(PyCapsule_New(pointer, name, nullptr));
     scope_->Set("capsule", capsule.get());
@@ -98,7 +96,7 @@ TEST_F(Rendezvous, PeekInstallsNothing) {
   EXPECT_EQ(TakeError(), "KeyError: 'pending'");
 }
 
-// SEP 200's first version, or any other library, may already use the module for another purpose.
+// Other code, such as SEP 200's first version, may already have made the module.
 TEST_F(Rendezvous, AModuleThatIsThereAlreadyIsUsed) {
   ASSERT_TRUE(
       scope_->Run("m = sys.modules['_extensibletype'] = types.ModuleType('_extensibletype')\n"
@@ -190,7 +188,7 @@ TEST_F(Rendezvous, SquatterAfterwards) {
   ExpectRefused("is a 'int' instead of typedcall's interface");
   ASSERT_TRUE(scope_->Run("m.typedcall_v2 = ours"));
   EXPECT_EQ(PyTypedcall_Import(), interface);
-  // An interpreter has one metaclass, so not even a usable interface may replace another one.
+  // Even a usable interface is refused, because an interpreter has one metaclass.
   static Newer newer = Made(1, 7, sizeof(Newer));
   PutCapsule(&newer);
   ExpectRefused("_extensibletype.typedcall_v2 has been replaced");
@@ -208,7 +206,7 @@ TEST_F(Rendezvous, NoSysModules) {
   ExpectAccepted();
 }
 
-// unittest.mock.patch.dict(sys.modules) removes all modules that were imported inside it.
+// unittest.mock.patch.dict(sys.modules) removes the modules that are imported inside it.
 TEST_F(Rendezvous, TheInterfaceSurvivesAnEmptiedSysModules) {
   const PyTypedcall_Interface *interface = PyTypedcall_Import();
   ASSERT_NE(interface, nullptr) << TakeError();

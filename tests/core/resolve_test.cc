@@ -1,5 +1,4 @@
-// When a type's slots are resolved: types that bypassed the metaclass's tp_init, look-ups before
-// tp_init, and a second tp_init. tests/inheritance covers what Python code sees.
+// Tests when the slots of a type are resolved.
 #include "gtest/gtest.h"
 #include "tests/core/extensible.h"
 #include "tests/support/memory.h"
@@ -16,7 +15,7 @@ class Resolution : public testing::Test {
     scope_.Set("find", FindFunction().get());
   }
 
-  // True if the type's magic is set. Does not call any function that would set it.
+  // Reads the magic without resolving the type.
   static bool IsResolved(const Ref &type) {
     return PyTC_DataOf(nullptr, type.type())->shared.magic == PyExtensibleType_MAGIC;
   }
@@ -49,8 +48,7 @@ TEST_F(Resolution, EveryFunctionResolves) {
   }
 }
 
-// While the metaclass computes the MRO, no reader knows the bases. Afterwards every reader knows
-// them.
+// While the metaclass computes the MRO, the type cannot be resolved.
 TEST_F(Resolution, InsideMro) {
   static PyMethodDef def = {
       "resolve",
@@ -79,7 +77,7 @@ TEST_F(Resolution, MetaclassThatForgetsSuper) {
                  "class D(C): pass\n"));
   Ref c = scope_.Eval("C"), d = scope_.Eval("D");
   EXPECT_FALSE(IsResolved(c));
-  // Looking up the subclass first also resolves its base.
+  // A look-up on the subclass also resolves its base.
   EXPECT_EQ(Value(New(d).get(), Id(1)), 11);
   EXPECT_TRUE(IsResolved(c));
   EXPECT_EQ(Value(New(c).get(), Id(1)), 11);
@@ -99,8 +97,7 @@ TEST_F(Resolution, MetaclassInitTwiceChangesNothing) {
   EXPECT_EQ(Value(New(base_).get(), Id(2)), 22);
 }
 
-// A look-up cannot report MemoryError, and must neither lose a pending exception nor remember the
-// failure.
+// A look-up cannot report MemoryError. It must keep a pending exception, and succeed later.
 TEST_F(Resolution, LookUpWithoutMemory) {
   ASSERT_TRUE(scope_.Run("u = type.__new__(M, 'U', (A,), {})()"));
   Ref object = scope_.Eval("u");

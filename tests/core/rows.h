@@ -1,5 +1,4 @@
-// Rows of the side table for tests: owners that die on demand, and values that count how often they
-// are destroyed.
+// A fixture for tests of the side table.
 #ifndef TYPEDCALL_TESTS_CORE_ROWS_H_
 #define TYPEDCALL_TESTS_CORE_ROWS_H_
 
@@ -12,7 +11,7 @@
 
 namespace typedcall_test {
 
-/// Counts how often each value was destroyed.
+/// Counts how often each value has been destroyed.
 inline std::map<const void *, int> &Destroyed() {
   static std::map<const void *, int> counts;
   return counts;
@@ -49,7 +48,7 @@ class Rows : public testing::Test {
   int Retract(int space, const void *key) {
     return interface_->retract(interface_->state, space, key);
   }
-  /// Returns what has been counted since the test began.
+  /// Returns the counters since the test began.
   PyTypedcall_Counters Counted() {
     PyTypedcall_Counters now;
     interface_->counters(interface_->state, &now, sizeof(now));

@@ -1,5 +1,5 @@
-// The side table's own functions without an interpreter, which lets ThreadSanitizer watch readers
-// and a writer. libpython is linked only for its raw allocator, and never initialised.
+// Tests the functions of the side table without an interpreter, so that ThreadSanitizer can be
+// used. libpython is only needed for its allocator.
 #include <atomic>
 #include <memory>
 #include <thread>
@@ -73,7 +73,7 @@ TEST_F(SideTable, ThereIsAlwaysAFreeCell) {
   }
 }
 
-// A writer may have stored the value, but not yet the key; the key may still become any key.
+// A writer may have stored the value, but not yet the key.
 TEST_F(SideTable, ValueOfACellWithoutItsKeyIsNobodys) {
   const int first = 0, key = 0, value = 0;
   Insert(&first, &value);
@@ -129,7 +129,7 @@ TEST_F(SideTable, ARetractedRowComesBack) {
     EXPECT_EQ(Find(&key), nullptr);
   }
   for (int i = 0; i < 100; ++i) {
-    Insert(&i, &i);  // later generations also contain the retracted rows
+    Insert(&i, &i);  // later generations contain the retracted rows
     const int wanted = 1 + i % 2;
     EXPECT_EQ(revive(&other), nullptr);
     Row *const row = revive(&wanted);

@@ -1,5 +1,4 @@
-// IDs of custom slots: how they are composed and taken apart, and which are valid. Source: SEP 200,
-// "The custom slot ID space".
+// Tests the IDs of custom slots. Source: SEP 200, "The custom slot ID space".
 #include "core/slot_id.h"
 
 #include "gtest/gtest.h"
@@ -78,7 +77,7 @@ TEST(SlotId, Validity) {
   EXPECT_TRUE(PyCustomSlot_IsValidID(0xffffffff));
   EXPECT_FALSE(PyCustomSlot_IsValidID(0x100000001));
   EXPECT_FALSE(PyCustomSlot_IsValidID(UINTPTR_MAX));
-  // If bit 0 is clear, the ID is an address of any size.
+  // If bit 0 is clear, the ID is an address.
   EXPECT_TRUE(PyCustomSlot_IsValidID(reinterpret_cast<uintptr_t>(&something)));
   EXPECT_TRUE(PyCustomSlot_IsValidID(UINTPTR_MAX - 1));
   EXPECT_TRUE(PyCustomSlot_IsValidID(0x2));

@@ -1,5 +1,4 @@
-// Static extensible types: their struct ends with the data that readers know, so reading beyond it
-// is not allowed, neither for these types nor for subclasses that inherit from them.
+// Tests static extensible types. Readers must not read beyond their struct.
 #include "core/extensible_type.h"
 
 #include <cstdlib>
@@ -16,9 +15,8 @@ constexpr std::uintptr_t kSecond = PyCustomSlot_ID(PyCustomSlot_REGISTRAR_PRIVAT
 int first, second;
 PyCustomSlot slots[] = {{kFirst, {&first}}, {kSecond, {&second}}};
 
-/// Makes a static type for which PyExtensibleType_Ready was not called, so only the struct exists.
-/// It is on the heap, where ASan detects a read beyond it, but like other static types it is never
-/// freed.
+/// Returns a static type for which PyExtensibleType_Ready was not called. It is on the heap, where
+/// ASan detects reads beyond it, and is never freed.
 PyHeapExtensibleTypeObject *NewStaticType(const char *name, std::uint64_t magic) {
   auto *made = static_cast<PyHeapExtensibleTypeObject *>(
       std::aligned_alloc(alignof(PyHeapExtensibleTypeObject), sizeof(PyHeapExtensibleTypeObject)));

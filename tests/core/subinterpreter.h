@@ -1,5 +1,4 @@
-// Subinterpreters that end with a scope, for tests that need an interpreter in which none of our
-// modules has been imported.
+// Subinterpreters that end with a scope.
 #ifndef TYPEDCALL_TESTS_CORE_SUBINTERPRETER_H_
 #define TYPEDCALL_TESTS_CORE_SUBINTERPRETER_H_
 
@@ -14,7 +13,7 @@ class Subinterpreter {
   Subinterpreter(const Subinterpreter &) = delete;
   Subinterpreter &operator=(const Subinterpreter &) = delete;
 
-  /// True if the interpreter was created; the calling thread is then in it.
+  /// True if the interpreter was created and entered.
   bool Entered() const { return inner_ != nullptr; }
   void Leave() { PyThreadState_Swap(outer_); }
   void Enter() { PyThreadState_Swap(inner_); }
@@ -47,7 +46,7 @@ class OwnGilInterpreter {
   OwnGilInterpreter &operator=(const OwnGilInterpreter &) = delete;
 
   bool Entered() const { return state_ != nullptr; }
-  /// Returns the reason why the interpreter could not be created.
+  /// Returns the error message if the interpreter could not be created.
   const char *Error() const { return status_.err_msg; }
 
  private:

@@ -1,5 +1,4 @@
-# Types, subclasses and instances do not leak: after a thousand of each have been made and dropped, the counts of
-# objects, blocks and references to the metaclass are unchanged.
+# Tests that types, subclasses and instances do not leak.
 import unittest
 
 import leaks
@@ -11,7 +10,7 @@ TIMES = 1000
 
 class Leaks(unittest.TestCase):
     def check(self, function):
-        # The warm-up fills free lists, and caches of names and versions.
+        # The warm-up fills free lists and caches.
         leaks.check(function, TIMES, warm_up=TIMES, blocks=TIMES // 10, references=TIMES // 10,
                     unchanged=[Metaclass])
 
@@ -58,7 +57,7 @@ class Leaks(unittest.TestCase):
             class C(base, metaclass=Meta):
                 pass
 
-            Meta.made = C  # the collector finds this cycle only if it visits a class's own class
+            Meta.made = C  # the collector must visit the class of a class
             assert slots(C()) == {1: 11}
 
         self.check(use)
@@ -75,7 +74,7 @@ class Leaks(unittest.TestCase):
         self.check(use)
 
     def test_duplicates_refused(self):
-        # A dict cannot contain an ID twice, but 0x10000 is truncated to 0.
+        # 0x10000 is truncated to 0.
         def use():
             self.assertRaises(ValueError, make, {0: 1, 0x10000: 2})
 

@@ -1,5 +1,4 @@
-# Two providers in one interpreter share the metaclass and each other's rows in either import order. A module's rows
-# live as long as any of its module objects.
+# Tests two providers in one interpreter, which share the metaclass and the rows.
 import gc
 import importlib.util
 import sys
@@ -13,7 +12,7 @@ import provider_b
 
 
 def load_again(module):
-    """Loads a second module object from the same shared object."""
+    """Returns a second module object from the same file."""
     spec = importlib.util.spec_from_file_location(module.__name__, module.__file__)
     again = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(again)
@@ -21,7 +20,7 @@ def load_again(module):
 
 
 def run(code):
-    """Runs code in a separate process, in which no provider has been imported."""
+    """Runs code in a separate process."""
     processes.python(code=code)
 
 
@@ -51,7 +50,7 @@ class TwoProviders(unittest.TestCase):
         self.assertIsNone(provider_a.row(provider_a.key + 1))
 
     def test_import_orders(self):
-        check = """
+        check ="""
 assert provider_a.metaclass() is provider_b.metaclass()
 assert provider_a.interface() == provider_b.interface()
 assert provider_a.row(provider_b.key) == 2 and provider_b.row(provider_a.key) == 1

@@ -1,4 +1,4 @@
-# Extensible types, and the module that contains their metaclass, as Python code uses them.
+# Tests extensible types and the module of their metaclass in Python code.
 import inspect
 import sys
 import unittest

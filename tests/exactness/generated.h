@@ -1,6 +1,5 @@
-// Functions with generated signatures: signature number n is drawn from the list of types at
-// compile time. Each passes its arguments unchanged to Compute(), which reads them by their type
-// codes, and returns Compute()'s result.
+// Functions with signatures that are generated at compile time. Each function passes its arguments
+// to Compute() and returns the result.
 #ifndef TYPEDCALL_TESTS_EXACTNESS_GENERATED_H_
 #define TYPEDCALL_TESTS_EXACTNESS_GENERATED_H_
 
@@ -17,7 +16,7 @@ namespace exactness {
 /// How a function reports errors.
 enum class Kind { none, by_value, by_status };
 
-/// The description of signature number n at run time.
+/// Describes signature number n at run time.
 struct Facts {
   std::uint64_t n;
   Kind kind;
@@ -25,7 +24,7 @@ struct Facts {
   const char *text;          ///< the signature that consumers use
 };
 
-/// Python cannot pass every long double, so entries with one are marked DIFFERS.
+/// Python cannot pass every long double, so such entries have the flag DIFFERS.
 inline constexpr typedcall::capabilities kCapabilities =
     typedcall::checks_errors | typedcall::accepts_differences | PyNativeCallable_RETURNS_STATUS;
 
@@ -35,8 +34,8 @@ struct Outcome {
   bool raised = false;
 };
 
-/// The body of every function: mixes the arguments' bits into a result or, one time in eight if the
-/// function can raise, into a ValueError. A result that is an object is a new reference.
+/// The body of every function: computes a result from the bits of the arguments. A function that
+/// can raise sometimes raises ValueError. Objects are returned as new references.
 Outcome Compute(const Facts &facts, const Value *arguments);
 
 /// Scalars passed in registers come first, then all other types.
@@ -48,9 +47,7 @@ using Types =
                PyNativeType_ComplexDouble, PyNativeType_ComplexLongDouble>;
 inline constexpr std::size_t kTypes = std::tuple_size_v<Types>, kScalars = kTypes - 4;
 
-/// The results are all types in turn, and `void`. Two times in three, all arguments are scalars,
-/// because the ways without libffi need long signatures, too; otherwise the first arguments are all
-/// types in turn.
+/// Most signatures have only scalar arguments, because only libffi can call the others.
 constexpr std::size_t DrawnType(std::uint64_t n, std::uint64_t i) {
   if (n % 3 == 0 && i == 0) return kTypes - 1 - n / 3 % kTypes;
   return Scramble(n * 131 + i + 1) % (n % 3 == 0 ? kTypes : kScalars);
@@ -64,14 +61,13 @@ struct ResultOf<n, std::enable_if_t<n % (kTypes + 1) == kTypes>> {
   using type = void;
 };
 
-/// Most signatures have few arguments; one in eight has more arguments than there are registers.
+/// One signature in eight has more arguments than fit into registers.
 constexpr std::size_t Arity(std::uint64_t n) {
   const std::uint64_t drawn = Scramble(n * 131 + 77);
   return static_cast<std::size_t>(n % 8 == 7 ? 9 + drawn % 12 : drawn % 7 + (n % 3 == 0));
 }
 
-/// Not every kind is possible: some results have no error value, and a place for a typed pointer
-/// has no code.
+/// Some results have no error value, and a place for a typed pointer has no code.
 template <class R>
 constexpr Kind KindOf(std::uint64_t n) {
   constexpr bool is_pointer = std::is_pointer_v<R> && !std::is_same_v<R, void *> &&
@@ -107,7 +103,7 @@ struct Function {
     if constexpr (!std::is_void_v<R>) return outcome.result.As<R>();
   }
 
-  /// Calls through typedcall::function. Returns false with an exception set if no entry is found.
+  /// Returns false with an exception set if no entry is found.
   static bool call_direct(PyObject *callable, const Value *arguments, Outcome *outcome) {
     return call_direct(callable, arguments, outcome, std::index_sequence_for<A...>());
   }
@@ -131,7 +127,7 @@ struct Function {
   }
 };
 
-/// If there is a value, it is returned through the last pointer.
+/// The value, if any, is returned through the last pointer.
 template <std::uint64_t n, class R, class... A>
 struct Function<n, Kind::by_status, R, A...> {
   static constexpr bool has_place = !std::is_void_v<R>;

@@ -19,7 +19,7 @@ const char *const kTexts[] = {"", "a", "\xc3\xa9t\xc3\xa9 \xf0\x9f\x90\x8d", "no
 
 constexpr std::size_t kObjects = 6;
 PyObject *Object(std::size_t i) {
-  // These objects are never freed, because the interpreter ends with the program.
+  // These objects are never freed.
   static PyObject *const list = PyList_New(0);
   static PyObject *const big = PyLong_FromString("1000000000000000000000000000000", nullptr, 10);
   static PyObject *const text = PyUnicode_FromString("text");
@@ -27,7 +27,7 @@ PyObject *Object(std::size_t i) {
   return objects[i];
 }
 
-/// The number of significant bytes, which is ten for x87's long double.
+/// The number of significant bytes. An x87 long double has ten.
 constexpr std::size_t kLongDouble = LDBL_MANT_DIG == 64 ? 10 : sizeof(long double);
 
 template <class T>
@@ -60,7 +60,7 @@ T Integer(std::uint64_t bits, std::uint64_t choice) {
   return static_cast<T>(bits >> (choice % 3 == 0 ? 40 : 0));
 }
 
-/// Returns the value with these bits set in the first word of its bytes.
+/// Sets these bits in the first word of the value.
 template <class T, class Word>
 T WithBits(T value, Word bits) {
   Word word;
@@ -81,7 +81,7 @@ T Real(std::uint64_t bits, Range range) {
       return static_cast<T>(drawn);
     }
     if (choice < kEdges) return Edge<T>(choice);
-    // One time in twelve the value is a NaN with a payload; otherwise its mantissa is arbitrary.
+    // One value in twelve is a NaN with a payload.
     if (choice % 12 == 0) {
       return WithBits<T, std::uint64_t>(std::numeric_limits<T>::quiet_NaN(), bits & 0xffffffff);
     }
@@ -179,7 +179,7 @@ PyObject *BoxPointer(PyNativeType type, void *pointer) {
     Py_DECREF(bytes);
     return items;
   }
-  // The names are static because a capsule only stores the address of its name.
+  // A capsule only stores the address of its name.
   static std::string names[2][PyNativeType_COUNT];
   std::string &name = names[type.is_pointer][type.code];
   name = CapsuleName(type);

@@ -1,5 +1,5 @@
-// Values of every type code at run time: drawn from random bits, including edge cases, compared bit
-// by bit, and converted to Python objects and back.
+// Draws values of every type, compares them bit by bit, and converts them to Python objects and
+// back.
 #ifndef TYPEDCALL_TESTS_EXACTNESS_VALUES_H_
 #define TYPEDCALL_TESTS_EXACTNESS_VALUES_H_
 
@@ -14,7 +14,7 @@
 
 namespace exactness {
 
-/// The function splitmix64, used for constants and values.
+/// The function splitmix64.
 constexpr std::uint64_t Scramble(std::uint64_t z) {
   z += 0x9e3779b97f4a7c15;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
@@ -40,37 +40,34 @@ struct alignas(16) Value {
   }
 };
 
-/// Boxing preserves most values. However, a `g` and the parts of a `Zg` are doubles in Python and
-/// lose digits, and a signalling NaN of a type other than double becomes a quiet NaN with the same
-/// payload.
+/// Boxing preserves most values. But a long double is a double in Python and loses digits. A
+/// signalling NaN of a type other than double becomes quiet.
 enum class Range { boxable, any };
 
-/// Makes a value of the type from these bits: one time in four an edge case, otherwise any value. A
-/// string or an object is never NULL; a pointer may be.
+/// Returns a value of this type; one in four is an edge case. Strings and objects are never NULL;
+/// pointers may be.
 Value Draw(PyNativeType type, std::uint64_t bits, Range range);
 
-/// Returns a hash of a value: of a string's text, a pointer's address and target, an object's
-/// address, or for all other types the bytes without padding.
+/// Returns a hash of a value without its padding.
 std::uint64_t Hash(PyNativeType type, const Value &value);
 
-/// True if all bits are the same, including NaN payloads. Strings are compared by text.
+/// Returns true if all bits are the same, including NaN payloads. Strings are compared by text.
 bool AreSame(PyNativeType type, const Value &a, const Value &b);
 std::string Show(PyNativeType type, const Value &value);
 
 /// Converts a value to an argument of an invoker. `value` must live until the call returns.
 typedcall::native_value AsArgument(PyNativeType type, const Value &value);
-/// Converts the result of an invoker. `wide` contains a result that does not fit in `result`.
+/// Converts the result of an invoker. `wide` contains the result if it does not fit into `result`.
 Value FromResult(PyNativeType type, typedcall::native_value result, const Value &wide);
 
-/// Returns a new reference to a number, a str or the object itself. For a pointer, returns a buffer
-/// of items if one exists, and otherwise a capsule. Returns NULL with an exception set on failure.
+/// Returns a new reference, or NULL with an exception set. A pointer becomes a buffer if possible,
+/// otherwise a capsule.
 PyObject *Box(PyNativeType type, const Value &value);
-/// Does the reverse of Box(). Steals the reference; `*keep` keeps a string or an object alive.
-/// Returns false unless the object has exactly the type that functions with this result type
-/// return.
+/// The reverse of Box(). Steals the reference; `*keep` keeps a string or an object alive. Returns
+/// false if the object does not have the exact type that a call returns.
 bool Unbox(PyNativeType type, PyObject *object, Value *value, PyObject **keep);
 
-/// Returns the one drawable object to which only the test has references.
+/// Returns an object to which only the test has references.
 PyObject *CountedObject();
 
 }  // namespace exactness

@@ -1,6 +1,4 @@
-// Every way to call a function with the same arguments returns the same bits or raises the same
-// exception: the Python callable, typedcall::function, trampoline, register image and libffi. The
-// signatures are generated from every type code.
+// Tests that every way to call a function returns the same bits or raises the same exception.
 #include "tests/exactness/generated.h"
 // generated.h comes first because it includes Python.h.
 #include <gtest/gtest.h>
@@ -17,7 +15,7 @@
 namespace exactness {
 namespace {
 
-// The hash of the last call's arguments, the number of calls, and the range of results.
+// The hash of the arguments of the last call, the number of calls, and the range of results.
 std::uint64_t latest_mixed = 0;
 std::uint64_t calls = 0;
 Range results_drawn_from = Range::any;
@@ -116,7 +114,6 @@ class Checker {
     EXPECT_EQ(Py_REFCNT(CountedObject()), references);
   }
 
-  /// Returns the ways that support this signature.
   std::vector<way> ways() const {
     std::vector<way> all;
     for (const invoker &invoke : invokers_) all.push_back(invoke.how());
@@ -130,7 +127,6 @@ class Checker {
 
   void MakeInvokers() {
     std::string text = facts_.text;
-    // No C++ type has `n` or `N` as its code.
     if (facts_.n % 2 == 0) {
       std::replace(text.begin(), text.end(), 'l', 'n');
       std::replace(text.begin(), text.end(), 'L', 'N');
@@ -177,7 +173,7 @@ class Checker {
     for (int i = 0; i < facts_.python.nargs; ++i) {
       values.push_back(AsArgument(facts_.python.args[i], arguments_[static_cast<std::size_t>(i)]));
     }
-    values.push_back(native_value::at(&outcome.result));  // not used by functions without a place
+    values.push_back(native_value::at(&outcome.result));  // only used by functions with a place
     const native_value got = invoke(values.data(), &wide);
     outcome.raised = invoke.raised(got);
     if (is_status()) {
@@ -253,7 +249,7 @@ TEST(GeneratedSignatures, GiveTheSameBitsByEveryWay) {
     EXPECT_GT(ways[static_cast<int>(way::trampoline)], 15);
     EXPECT_GT(ways[static_cast<int>(way::image)], 30);
   }
-  // Every code is drawn except some pointers, and 'n' and 'N', which are aliases of 'l' and 'L'.
+  // Every code is drawn, except some pointers and the aliases 'n' and 'N'.
   std::set<std::string> all{"&d", "&h", "&g", "&Zd"};
   for (int code = 1; code < PyNativeType_COUNT; ++code) all.insert(PyNativeCode_Letters(code));
   all.erase("n");

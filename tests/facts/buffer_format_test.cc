@@ -1,4 +1,4 @@
-// Formats of buffers, including those that no exporter in the standard library uses.
+// Tests the formats of buffers, including some that the standard library does not use.
 #include "typedcall/provider.h"
 
 // After Python.h.

@@ -1,5 +1,5 @@
-// Compiles the two headers with facts under every C standard that we support, and uses all their
-// declarations. main returns the number of the first check that failed.
+// Uses all declarations of two headers under every C standard. main returns the number of the first
+// check that failed.
 
 #include "typedcall/entry_view.h"
 #include "typedcall/overload_choice.h"

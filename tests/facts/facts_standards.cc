@@ -1,6 +1,5 @@
-// Compiles the two headers with facts under every C++ standard we support, and uses all their
-// declarations. From C++14 on the checks are static_asserts; main repeats them at run time for
-// C++11.
+// Uses all declarations of two headers under every C++ standard. C++11 cannot make these checks at
+// compile time, so main repeats them.
 
 #include "typedcall/entry_view.h"
 #include "typedcall/overload_choice.h"

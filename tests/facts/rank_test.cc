@@ -1,5 +1,4 @@
-// Compares the table of ranks with the generated wrappers, for all kinds of Python values and all
-// types except pointers (for them, the wrappers try the conversion).
+// Compares the table of ranks with the generated wrappers, for all types except pointers.
 #include "typedcall/provider.h"
 // provider.h comes first because it includes Python.h.
 #include <gtest/gtest.h>
@@ -18,8 +17,7 @@ using typedcall::conversion_rank;
 using typedcall_test::Ref;
 using typedcall_test::Scope;
 
-/// Example objects of each kind. Python has no object for a C float or for a part of a complex
-/// number.
+/// Example objects of each kind.
 struct Example {
   PyNativeGiven kind;
   const char *expression;
@@ -69,8 +67,7 @@ PyNativeRank RankOf(conversion_rank rank) {
   return PyNativeRank_NONE;
 }
 
-/// Calls `compare` with the rank that the wrappers use and the rank in the table, for each pair of
-/// an example and a type.
+/// Calls `compare` with both ranks for each example and type.
 template <class Compare>
 void ForEachPair(const Compare &compare) {
   Scope scope;
@@ -112,7 +109,7 @@ TEST(Ranks, AreThoseOfTheWrappers) {
 PyObject *AsFloat(PyObject *) { return PyFloat_FromDouble(1); }
 int IsTrue(PyObject *) { return 1; }
 
-/// Returns an object of a type that has the number methods of NumPy's bool and this name.
+/// Returns an instance of a type with this name and the number methods of NumPy's bool.
 Ref NumberNamed(const char *name) {
   PyType_Slot slots[] = {{Py_nb_float, reinterpret_cast<void *>(AsFloat)},
                          {Py_nb_bool, reinterpret_cast<void *>(IsTrue)},

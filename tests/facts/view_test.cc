@@ -1,5 +1,4 @@
-// Entries as Python uses them, by signature and flags: compared with a table written by hand and,
-// for all flags, with docs/ABI.md, section 3.
+// Compares entry views with a table written by hand and with docs/ABI.md, section 3.
 #include "typedcall/entry_view.h"
 // entry_view.h comes first because it includes Python.h.
 #include <gtest/gtest.h>
@@ -99,15 +98,15 @@ struct Compared {
 constexpr std::uintptr_t kRaises = kMayRaise | kNeedsThread;
 constexpr std::uint64_t kAll = ~std::uint64_t{0};
 constexpr Compared kCompared[] = {
-    // These are not checked, because the value is always a result, or is never certain to be one.
+    // These are not compared, because the value is always or never certain to be a result.
     {"d->d", 0, 0, 0, true},
     {"d->d", 0x200, 0, 0, true},
     {"d->d", kRaises | kDiffers, 0, 0, false},
     {"d->g", kRaises, 0, 0, false},
-    // For these, the status is 0.
+    // The status is 0.
     {"d&l->i", kStatus | kNeedsThread, 0xFFFFFFFF, 0, true},
     {"d&d->i", kBack, 0xFFFFFFFF, 0, true},
-    // For these, the result is the error value.
+    // The result is the error value.
     {"->b", kRaises, 0xFF, 0xFF, false},
     {"->H", kRaises, 0xFFFF, 0xFFFF, false},
     {"->i", kRaises, 0xFFFFFFFF, 0xFFFFFFFF, false},

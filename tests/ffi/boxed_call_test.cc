@@ -1,5 +1,4 @@
-// typedcall::boxed_call: values passed to Python callables and back, failing conversions, object
-// results, bound methods, references, and arguments passed by name.
+// Tests typedcall::boxed_call.
 
 #include "typedcall/boxed_call.h"
 
@@ -42,8 +41,7 @@ class BoxedCall : public testing::Test {
       ExpectIdentity<T>(value);
     }
   }
-  // Returns the text of the exception that is raised when the result of `expression` is requested
-  // as a T.
+  // Returns the text of the exception if the result of `expression` cannot be converted to T.
   template <class T>
   std::string Failure(const char *expression) {
     T result{};
@@ -178,8 +176,7 @@ TEST_F(BoxedCall, KeepsNoReferences) {
   EXPECT_EQ(Py_REFCNT(first.get()), callable_before);
 }
 
-// Returns the names of those among the last `count` arguments that are passed by name, or the
-// exception's text.
+// Returns which of the last `count` arguments are passed by name, or the text of the exception.
 std::string Names(Scope *scope, const char *expression, std::size_t count) {
   const Ref callable = scope->Eval(expression);
   typedcall::object_ref names;

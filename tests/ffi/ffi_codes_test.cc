@@ -1,5 +1,4 @@
-// Compares calls through libffi with direct calls, for every code of the grammar as argument and as
-// result. The test is linked without libpython, because nothing here calls a Python function.
+// Compares calls through libffi with direct calls, for arguments and results of every type.
 
 #include <gtest/gtest.h>
 
@@ -20,7 +19,7 @@ const char *const kLetters[] = {PyNativeType_VALUE_LIST(LETTERS)};
 #undef LETTERS
 constexpr int kCodes = sizeof(kLetters) / sizeof(*kLetters);
 
-// The bytes of the callees' arguments, for exact comparison, even of nan.
+// The bytes of the arguments, so that even NaNs are compared exactly.
 std::vector<unsigned char> seen;
 
 template <class T>
@@ -29,7 +28,7 @@ void see(T value) {
   seen.insert(seen.end(), bytes, bytes + sizeof(value));
 }
 
-// A long double has padding bytes, so it is converted to two doubles.
+// A long double has padding bytes, so it is split into two doubles.
 template <>
 void see(long double value) {
   see(static_cast<double>(value));
@@ -103,7 +102,7 @@ void check_value(const std::string &letters, T value) {
   ASSERT_TRUE(as_result && as_argument && mixed) << letters;
   const std::vector<unsigned char> expected = bytes_of(value);
 
-  // Spare bytes after the result reveal a write beyond its size.
+  // Detects writes beyond the result.
   struct {
     T value;
     unsigned char behind[32];
@@ -183,10 +182,10 @@ TEST(Codes, PointersToEveryCode) {
   for (const char *letters : kLetters) check<void *>(std::string("&") + letters);
 }
 
-// The list above is the whole grammar. A new code fails this test until it has a check.
+// The list above must contain every code.
 TEST(Codes, AreAllChecked) { EXPECT_EQ(kCodes, 22); }
 
-// A callee may leave anything in the upper bits of a narrow result, and this one does.
+// A callee may leave anything in the upper bits of a narrow result.
 TEST(NarrowResults, UpperBitsAreRubbish) {
   std::uint64_t (*const rubbish)() = [] { return std::uint64_t{0xDEADBEEFDEADFFFF}; };
   const auto call = [&](const char *signature, auto result) {

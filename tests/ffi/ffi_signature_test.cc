@@ -1,5 +1,4 @@
-// typedcall::ffi_signature with mixed prototypes, many arguments, self, invalid signatures, moves
-// and threads. The test is linked without libpython.
+// Tests typedcall::ffi_signature without libpython.
 
 #include "typedcall/invoker.h"
 
@@ -42,7 +41,7 @@ T random_value() {
   }
 }
 
-// The arguments of the last call, and the result of the next one.
+// The arguments of the last call and the result of the next one.
 template <class... A>
 std::tuple<A...> received;
 template <class R>

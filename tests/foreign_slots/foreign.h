@@ -1,4 +1,4 @@
-// Shared by tests/foreign_slots/*_test.cc: registers, removes and looks up foreign slots.
+// A fixture that registers, removes and looks up foreign slots.
 #ifndef TYPEDCALL_TESTS_FOREIGN_SLOTS_FOREIGN_H_
 #define TYPEDCALL_TESTS_FOREIGN_SLOTS_FOREIGN_H_
 
@@ -29,7 +29,7 @@ class Foreign : public testing::Test {
   int Unregister(const Ref &type, unsigned idea) {
     return PyForeignSlots_Unregister(interface_, type.type(), Id(idea));
   }
-  /// Returns the flags of the slot that FindAny finds for the value of an expression, or -1.
+  /// Returns the flags of the slot that FindAny finds, or -1.
   long Any(const char *expression, unsigned idea, Py_ssize_t position = 0) {
     Ref object = scope_.Eval(expression);
     return object ? AnyOf(object.get(), idea, position) : -2;

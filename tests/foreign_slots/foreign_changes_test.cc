@@ -1,5 +1,4 @@
-// Foreign slots that change while others look them up or register them: threads, readers without
-// the GIL, and changes between two steps of a writer.
+// Tests foreign slots that change while other threads use them.
 #include "tests/foreign_slots/foreign.h"
 // foreign.h comes first because it includes Python.h.
 #include <atomic>
@@ -59,7 +58,7 @@ TEST_F(Foreign, ReadersNeverMissWhatStays) {
   EXPECT_EQ(wrong, 0);
 }
 
-// Old tables are kept, because a thread may be reading them, so their number must be small.
+// Old tables are kept, because a thread may be reading them. There must be few of them.
 TEST_F(Foreign, OneAtATimeTakesNoMoreThanItsSize) {
   constexpr unsigned kCount = 1000;
   Ref base = Class("class X: pass"), derived = Class("class Y(X): pass", "Y"),
@@ -71,14 +70,14 @@ TEST_F(Foreign, OneAtATimeTakesNoMoreThanItsSize) {
     EXPECT_EQ(AnyOf(object.get(), i, i - 1), 10 * i);
     if (i == 1) first = PyCustomSlots_FindAny(interface_, object.get(), Id(1), 0);
   }
-  // There are three rows: the registered one, and a merged one for each of the two classes.
+  // There are three rows: the registered one, and a merged one for each class.
   EXPECT_LT(memory.Bytes(Memory::kRaw), 3 * 4 * kCount * sizeof(PyCustomSlot));
   for (unsigned i = 1; i <= kCount; ++i) EXPECT_EQ(AnyOf(object.get(), i, i - 1), 10 * i);
   EXPECT_EQ(AnyOf(object.get(), kCount + 1, kCount), -1);
   EXPECT_EQ(PyCustomSlots_FindAny(interface_, object.get(), 0, 0), nullptr);
   EXPECT_EQ(first->id, Id(1));
   EXPECT_EQ(first->data.flags, 10u);
-  // A class's own slots come first, even if a free place follows the others.
+  // The own slots of a class come first.
   ASSERT_EQ(Register(derived, {S(5, 55)}), 0) << TakeError();
   EXPECT_EQ(AnyOf(object.get(), 5), 55);
   EXPECT_EQ(AnyOf(object.get(), 6), 60);
@@ -90,8 +89,7 @@ TEST_F(Foreign, OneAtATimeTakesNoMoreThanItsSize) {
   EXPECT_NE(TakeError().find("with other data"), std::string::npos);
 }
 
-// A thread that registers a slot after another has copied the table, but not yet replaced it, must
-// not use a free place of that table.
+// After a thread has copied a table, other threads must not use its free places.
 const PyTypedcall_Interface *really;
 std::function<void()> before_exchange;
 int Exchange(void *state, int space, const void *key, PyObject *owner, const void *expected,
@@ -133,8 +131,7 @@ const void *Find(void *state, int space, const void *key) {
   return really->find(state, space, key);
 }
 
-// If a thread removes a slot between two steps of a thread that adds slots, exactly the slots that
-// are still registered are found afterwards.
+// A slot that is removed while another thread adds it must not be found.
 TEST_F(Foreign, WhatIsTakenAwayMeanwhileIsGone) {
   really = interface_;
   PyTypedcall_Interface watched = *interface_;
@@ -158,7 +155,7 @@ TEST_F(Foreign, WhatIsTakenAwayMeanwhileIsGone) {
   }
 }
 
-// If several threads register slots at the same time, all slots are found, also without the GIL.
+// No slot may be lost if several threads register slots.
 TEST_F(Foreign, SeveralThreadsRegisterForOneClass) {
   constexpr unsigned kThreads = 4, kEach = 100;
   Ref base = Class("class X: pass"), object = Class("y = type('Y', (X,), {})()", "y");

@@ -1,4 +1,4 @@
-// Slots of types that cannot have our metaclass: look-ups, inheritance, and removal.
+// Tests slots of types that cannot have our metaclass.
 #include "tests/foreign_slots/foreign.h"
 // foreign.h comes first because it includes Python.h.
 #include <thread>
@@ -154,7 +154,7 @@ TEST_F(Foreign, UnregisteringKeepsTheOthersPositions) {
 }
 
 TEST_F(Foreign, AMetaclassWithFieldsOfItsOwn) {
-  // Like nanobind's, this metaclass has no room for our data and cannot be combined with ours.
+  // Like nanobind's metaclass, this one has no room for our data.
   static PyType_Slot slots[] = {{0, nullptr}};
   PyType_Spec spec = {"test.Fields", static_cast<int>(PyType_Type.tp_basicsize + 64), 0,
                       Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
@@ -301,9 +301,9 @@ TEST_F(Foreign, ExchangeRefuses) {
   EXPECT_EQ(TakeError(), "TypeError: cannot create weak reference to 'float' object");
 }
 
-// This test has no fixture, because the fixture's scope would outlive the interpreter.
+// A fixture would outlive the interpreter.
 TEST(ForeignAtTheEnd, ReplacedValuesHaveGoneWithTheirOwner) {
-  // Where classes are never freed, the interpreter keeps the values until its end.
+  // If classes are never freed, the interpreter keeps the values until its end.
   const bool can_die = typedcall_test::ClassesCanDie();
   static int destroyed;
   destroyed = 0;

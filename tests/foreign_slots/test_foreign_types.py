@@ -1,4 +1,4 @@
-# Slots that are registered for types of other modules.
+# Tests slots that are registered for types of other modules.
 import collections
 import datetime
 import enum

@@ -1,4 +1,4 @@
-"""Shared by the tests of the gate: imports the modules in tools/, and makes a repository with its own cache."""
+"""Imports the modules in tools/ and makes a repository with its own cache."""
 import os
 import sys
 import tempfile

@@ -1,4 +1,4 @@
-"""tools/coverage: which counts it reads from a file, and which lines and branches it reports as lost."""
+"""Tests tools/coverage."""
 import contextlib
 import io
 import os
@@ -15,7 +15,7 @@ class Coverage(unittest.TestCase):
     LCOV = "SF:core/slot_id.h\nDA:1,2\nDA:2,0\nBRDA:1,0,0,1\nBRDA:1,0,1,-\nend_of_record\n"
 
     def lost(self, old, new):
-        """Returns whether a difference was found, and the output."""
+        """Returns (whether a difference was found, output)."""
         with contextlib.redirect_stdout(io.StringIO()) as printed:
             is_lost = coverage.compare(*([coverage.Line("core/a.h", number, *line) for number, line in enumerate(lines)]
                                          for lines in (old, new)))

@@ -1,4 +1,4 @@
-"""The results that the gate keeps for each tree and machine."""
+"""Tests the results that the gate keeps for each tree and machine."""
 import os
 import sys
 import sysconfig
@@ -73,7 +73,7 @@ class Kept(InAFolder):
 
 
 class Ignored(unittest.TestCase):
-    """Inputs on which a part declares that it does not depend."""
+    """Tests inputs that a part ignores."""
 
     def test_headers_that_pypys_compiler_refuses(self):
         include = sysconfig.get_path("include")
@@ -90,7 +90,7 @@ class Ignored(unittest.TestCase):
 
 
 class OtherMachine(unittest.TestCase):
-    """Inputs outside the tree that affect results."""
+    """Tests inputs outside the tree that affect results."""
 
     def test_an_interpreter_of_the_same_name(self):
         import interpreters
@@ -113,7 +113,7 @@ class OtherMachine(unittest.TestCase):
         self.assertEqual(self.described(packages="installed libgtest-dev 1\ninstalled vim 2"), described)
 
     def described(self, compiler="c++ 1", packages="installed libgtest-dev 1"):
-        """Returns what tools/setup writes for Bazel on a machine with this compiler and these Debian packages."""
+        """Returns what tools/setup writes with this compiler and these Debian packages."""
         with tempfile.TemporaryDirectory() as folder:
             for name, text in (("c++", compiler), ("cc", "cc 1"), ("clang", "clang 1"), ("dpkg-query", packages)):
                 path = os.path.join(folder, name)

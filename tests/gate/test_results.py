@@ -1,5 +1,4 @@
-"""The gate's decisions about results: which failures run again, which cases a log contains, and which skips are
-expected."""
+"""Tests what the gate does with results."""
 import json
 import os
 import tempfile
@@ -72,7 +71,7 @@ class RunAgain(unittest.TestCase):
 
 
 class BazelEvents(unittest.TestCase):
-    """The events that Bazel writes for one `bazel test`."""
+    """Tests the events that Bazel writes for one `bazel test`."""
 
     def cases(self, *targets, exit_code=3):
         with tempfile.TemporaryDirectory() as folder:
@@ -102,7 +101,7 @@ class BazelEvents(unittest.TestCase):
         (case,) = self.cases(("//a:b", "FAILED", xml % 139, "what it printed"))
         self.assertEqual((case.name, case.outcome, case.is_final), ("//a:b", FAILED, True))
         self.assertIn("what it printed", case.log)
-        # A script may have failed by chance, so its failure is not final.
+        # A script may have failed by chance.
         (case,) = self.cases(("//a:b", "FAILED", xml % 1, "what it printed"))
         self.assertEqual((case.target, case.is_final), ("//a:b", False))
 

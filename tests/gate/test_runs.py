@@ -1,4 +1,4 @@
-"""Runs of the gate: output, exit status, and how interrupted runs continue."""
+"""Tests runs of the gate."""
 import contextlib
 import io
 import os
@@ -21,7 +21,7 @@ from results import FAILED, FLAKY, PASSED, SKIPPED, Case
 
 
 class Runs(InAFolder):
-    """Runs of made-up parts."""
+    """Tests runs of made-up parts."""
 
     def run_parts(self, *plan, is_kept=False, is_full=False, not_run=(), kind=""):
         """Runs made-up parts. Returns (output, exit status)."""
@@ -97,7 +97,7 @@ class Runs(InAFolder):
         self.assertEqual((self.ran, status), (["two", "three"], 0))
         self.assertIn("one: passed before, for the same tree", printed)
         self.assertEqual(printed.splitlines()[-1], "3 passed, 0 failed, 0 skipped")
-        # The gate ignores earlier passes, and no run uses the results of another kind of run.
+        # A run does not use the results of another kind of run.
         self.run_parts(self.part("one", ("a b", PASSED)))
         self.assertEqual(self.ran, ["one"])
         self.run_parts(self.part("four", ("a b", PASSED)), kind="-other")
@@ -110,7 +110,7 @@ class Runs(InAFolder):
         self.ends(int(printed))
 
     def ends(self, child):
-        """Waits for the process to end, because a signal may take a while to arrive."""
+        """Waits until the process has ended."""
         with contextlib.suppress(ProcessLookupError):
             descriptor = os.pidfd_open(child)
             self.addCleanup(os.close, descriptor)

@@ -1,6 +1,5 @@
-// Threads look slots up, with and without the GIL, while another thread repeatedly assigns
-// `__bases__` and makes and drops classes. No thread may crash, and every slot that is found must
-// be right for the object.
+// Threads look slots up while another thread assigns `__bases__` and makes classes. No thread may
+// crash or find a wrong slot.
 #include <atomic>
 #include <cstdlib>
 #include <thread>
@@ -12,20 +11,20 @@
 namespace typedcall_test {
 namespace {
 
-// Returns TYPEDCALL_TOGGLE_TIMES: how many times the usual amount of work to do.
+// Returns TYPEDCALL_TOGGLE_TIMES, the factor for the amount of work.
 long Times() {
   const char *times = std::getenv("TYPEDCALL_TOGGLE_TIMES");
   return times != nullptr ? std::atol(times) : 1;
 }
 
-// In free-threaded builds each turn stops all threads, and readers use every processor.
+// In free-threaded builds each turn stops all threads.
 #ifdef Py_GIL_DISABLED
 constexpr long kTurns = 30, kRounds = 10;
 #else
 constexpr long kTurns = 150, kRounds = 50;
 #endif
 
-// The possible results of looking up slots 1, 2 and 3 on an object.
+// An object and the values of its slots 1, 2 and 3.
 struct Watched {
   PyObject *object;
   long values[3];
@@ -58,8 +57,7 @@ class BasesWhileReading : public testing::Test {
     }
   }
 
-  // Looks every slot up once. A type that has never been resolved takes the bases that it has at
-  // the first look-up, but C's slots always come first.
+  // Looks every slot up once. An unresolved type takes the bases that it has at the first look-up.
   void Look(bool attached) {
     for (const Watched &each : watched_) {
       long found[3];
@@ -82,8 +80,7 @@ class BasesWhileReading : public testing::Test {
     }
   }
 
-  // These loops run until `stop_` is set. ReadDetached() has no thread state; ReadAttached() takes
-  // the GIL once in each turn.
+  // ReadDetached() has no thread state. ReadAttached() takes the GIL once in each turn.
   void ReadDetached() {
     for (; !stop_; std::this_thread::yield()) Look(false);
   }
@@ -123,7 +120,7 @@ TEST_F(BasesWhileReading, NobodyCrashesAndNobodyIsWrong) {
   readers.emplace_back([this] { ReadDetached(); });
   readers.emplace_back([this] { ReadDetached(); });
   readers.emplace_back([this] { ReadAttached(); });
-  // The loop ends when all threads have done enough work at the same time.
+  // The loop ends when all threads have done enough work.
   bool failed = false;
   for (; !failed && (turns_ < kTurns * Times() || looks_ < 100000 * Times() ||
                      attached_rounds_ < kRounds * Times());
@@ -139,12 +136,11 @@ TEST_F(BasesWhileReading, NobodyCrashesAndNobodyIsWrong) {
   for (std::thread &reader : readers) reader.join();
   Py_END_ALLOW_THREADS;
   EXPECT_EQ(wrong_, 0);
-  Look(true);  // all types are resolved and stay so
+  Look(true);  // resolves all types
   EXPECT_EQ(wrong_, 0);
 }
 
-// Assigning `__class__` changes the object's slots, so a reader finds the slots of one class or the
-// other.
+// A reader finds the slots of the old or the new class.
 TEST_F(BasesWhileReading, ClassAssignment) {
   ASSERT_TRUE(
       scope_.Run("class One(A): pass\n"

@@ -1,5 +1,5 @@
-/* Another extension, which makes subclasses of any class passed to it, in every way available to C
- * code. It is written against Python.h alone and knows nothing about this project. */
+/* An extension module that makes subclasses in every way that C code can. It does not use the
+ * headers of this project. */
 #include <Python.h>
 
 #include "tests/support/c_module.h"
@@ -48,8 +48,8 @@ static PyType_Spec spec = {"foreign_classes.FromSpec", 0, 0,
                            Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
                            type_slots};
 
-/* by_spec(bases) calls PyType_FromSpecWithBases. Before 3.12 the class's metaclass is always
- * `type`, even if its bases have another one. */
+/* by_spec(bases) calls PyType_FromSpecWithBases. Before 3.12, the metaclass of the new class is
+ * always `type`. */
 static PyObject *BySpec(PyObject *module, PyObject *bases) {
   return PyType_FromSpecWithBases(&spec, bases);
 }

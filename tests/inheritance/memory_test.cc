@@ -1,5 +1,4 @@
-// The additional memory of an extensible class, as counted by CPython's allocators. Also tests that
-// ten thousand classes, made, subclassed and dropped, leave nothing behind.
+// Tests the additional memory of an extensible class, and that ten thousand classes do not leak.
 #include "tests/support/memory.h"
 #include "gtest/gtest.h"
 #include "tests/core/extensible.h"
@@ -7,7 +6,7 @@
 namespace typedcall_test {
 namespace {
 
-constexpr std::size_t kPerClass = 48;  // the limit for the additional memory of a class
+constexpr std::size_t kPerClass = 48;  // additional bytes
 
 class TypesMemory : public testing::Test {
  protected:
@@ -21,7 +20,7 @@ class TypesMemory : public testing::Test {
         "  for _ in range(times): classes.append(type('C', (base,), dict(space, **more)))\n");
   }
 
-  // Returns the spec of a plain type that is otherwise like those that MakeType makes.
+  // Returns the spec of a type like those of MakeType, but without slots.
   static PyType_Spec *PlainSpec() {
     static PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void *>(VisitType)},
                                   {0, nullptr}};
@@ -36,7 +35,7 @@ class TypesMemory : public testing::Test {
   };
   Cost CostOf(const char *base, const char *more = "") {
     const std::string call = std::string("make(") + base + ", 64" + more + ")\n";
-    scope_.Run(call + "classes.clear()\n");  // lets the caches and the list reach their final sizes
+    scope_.Run(call + "classes.clear()\n");  // a warm-up
     Collect();
     Cost cost;
     {
@@ -71,7 +70,6 @@ TEST_F(TypesMemory, ClassWithSeveralBasesThatAddsNothing) {
   EXPECT_EQ(CostOf("AB").mem_blocks, CostOf("PB").mem_blocks);
 }
 
-// A class with its own table needs one additional block.
 TEST_F(TypesMemory, ClassWithItsOwnTable) {
   scope_.Set("B", MakeType({Slot(Id(3), 33)}).get());
   ASSERT_TRUE(
@@ -98,7 +96,6 @@ TEST_F(TypesMemory, LookUpsTakeNone) {
   EXPECT_EQ(counted.PythonBlocks(), 0u);
 }
 
-// Compares the memory after the first and after the last thousand classes.
 TEST_F(TypesMemory, TenThousandClassesLeaveNothing) {
   ASSERT_TRUE(
       scope_.Run("def churn(make_type, times):\n"
@@ -120,7 +117,6 @@ TEST_F(TypesMemory, TenThousandClassesLeaveNothing) {
   Memory counted;
   std::size_t after_first = 0, bytes_after_first = 0;
   for (int thousand = 0; thousand < 10; ++thousand) {
-    // Each turn makes five types.
     ASSERT_TRUE(scope_.Run("churn(make_type, 200)"));
     Collect();
     if (thousand == 0) {

@@ -1,6 +1,5 @@
-// How a type's slots become visible to threads without the GIL. Made-up type objects without an
-// interpreter let ThreadSanitizer watch. libpython is linked only because a look-up on an
-// unresolved type checks whether the thread is attached; it is never initialised.
+// Tests how slots become visible to threads without the GIL. There is no interpreter, so that
+// ThreadSanitizer can be used. libpython is linked, but never initialised.
 #include <atomic>
 #include <memory>
 #include <thread>
@@ -18,8 +17,7 @@ constexpr Py_ssize_t kExtensibleSize =
 constexpr Py_ssize_t kHeapSize =
     static_cast<Py_ssize_t>(PyExtensibleType_DATA_OFFSET + sizeof(PyExtensibleHeapTypeData));
 
-// A type object followed by the metaclass's data, and one instance of the type. The data include a
-// key only if there is room for one.
+// A type object with the data of the metaclass, and one instance of the type.
 struct MadeUpType {
   explicit MadeUpType(Py_ssize_t metaclass_size = kExtensibleSize)
       : bytes(new char[kHeapSize + 16]()) {
@@ -41,8 +39,7 @@ struct MadeUpType {
                                                     PyExtensibleType_DATA_OFFSET);
   }
   std::uint64_t *key() { return &reinterpret_cast<PyExtensibleHeapTypeData *>(data())->key; }
-  // Does what `resolve` does at its end: plain writes, then writes of key and magic with release
-  // order.
+  // Writes in the same order as `resolve`: the key and the magic come last, with release order.
   void Publish(std::uintptr_t value) {
     table.reset(new PyCustomSlot[2]);
     table[0].id = kFirst;
@@ -102,12 +99,12 @@ TEST(Publication, ASmallMetaclassIsNotReadBehind) {
   EXPECT_EQ(Find(exact, kFirst, 0), 10u);
 }
 
-// The key alone finds its own ID at its own position, and nothing else.
+// The key alone finds one ID at one position.
 TEST(Publication, TheKey) {
   MadeUpType made(kHeapSize);
   EXPECT_EQ(Find(made, kFirst, 0), 0u);
   made.Publish(10);
-  made.data()->magic = 1;  // foreign or unresolved, so only the key is read
+  made.data()->magic = 1;  // invalid, so only the key is read
   EXPECT_EQ(Find(made, kFirst, 0), 10u);
   EXPECT_EQ(Find(made, kFirst, 1), 0u);
   for (const std::uintptr_t id : {kSecond, kFirst + 1, std::uintptr_t{0}, std::uintptr_t{1},
@@ -118,8 +115,7 @@ TEST(Publication, TheKey) {
   }
 }
 
-// Where the key would be, there may be zero, an address, or any other word. The most dangerous
-// words are the keys of special or invalid IDs.
+// There may be any word in place of the key.
 TEST(Publication, OtherKeysSayNothing) {
   MadeUpType made(kHeapSize);
   made.Publish(10);
@@ -143,8 +139,7 @@ TEST(Publication, OtherKeysSayNothing) {
   }
 }
 
-// The memory after a type of another metaclass, of any size, may contain the remains of a dead
-// extensible type.
+// The memory after another type may contain the remains of a dead extensible type.
 TEST(Publication, TheKeyOfAnotherSizeIsNotRead) {
   for (const Py_ssize_t size : {Py_ssize_t{0}, static_cast<Py_ssize_t>(sizeof(PyHeapTypeObject)),
                                 kExtensibleSize, kHeapSize - 1, kHeapSize + 16}) {
@@ -158,7 +153,7 @@ TEST(Publication, TheKeyOfAnotherSizeIsNotRead) {
   }
 }
 
-// Calls all of a consumer's functions in threads that race with the publishing thread.
+// Calls the consumer functions in threads while another thread publishes.
 void ReadWhileTypesAreResolved(Py_ssize_t metaclass_size) {
   constexpr std::size_t count = 2000;
   std::vector<std::unique_ptr<MadeUpType>> types;

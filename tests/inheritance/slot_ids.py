@@ -1,5 +1,4 @@
-# IDs of the private registrar, and the checks that every inheritance test makes on an object: the consumer's functions
-# must agree with each other at every expected position.
+# IDs of the private registrar, and checks of the slots of an object.
 import sys
 
 from slot_tools import address, check, count, find, table
@@ -12,17 +11,17 @@ def ID(idea, registrar=1, version=0):
 
 
 def slots(*pairs):
-    """Returns a table from (idea, value) pairs; None stands for a skipped position."""
+    """Returns a table from (idea, value) pairs. None stands for a skipped position."""
     return [(SKIP, 0) if pair is None else (ID(pair[0]), pair[1]) for pair in pairs]
 
 
 def bare(cls):
-    """Makes an instance without calling __init__."""
+    """Returns an instance without calling __init__."""
     return cls.__new__(cls)
 
 
 def check_answers(test, obj, expected):
-    """Checks that Check, Count, Table and Find return this table in this order; None means that the type is not
+    """Checks that the consumer functions return this table. None means that the type is not
     extensible."""
     positions = [0, 1, -1, len(expected or ()), -sys.maxsize - 1, sys.maxsize]
     for position in positions:

@@ -1,5 +1,4 @@
-# Slots of finished classes whose `__bases__`, `__class__` or metaclass is then assigned, and of dying classes: some are
-# resurrected by a finaliser, on others slots are looked up during their destruction.
+# Tests slots after an assignment to `__bases__` or `__class__`, and slots of dying classes.
 import gc
 import unittest
 import weakref
@@ -48,7 +47,7 @@ class BasesAssigned(unittest.TestCase):
         later = type("E", (cls,), {"__slots__": ()})
         for each in (obj, child(), cls()):
             check_answers(self, each, slots((7, 77), None, (8, 88)))
-        # A later subclass inherits the slots of its first base and those of the new MRO.
+        # A new subclass inherits the slots of its first base and those of the new MRO.
         check_answers(self, later(), slots((7, 77), None, (8, 88), (2, 222), (3, 333)))
 
     def test_failed_assignment_changes_nothing(self):
@@ -66,7 +65,7 @@ class BasesAssigned(unittest.TestCase):
             made.__bases__ = (self.Left,)
         for each in (obj, cls()):
             check_answers(self, each, [])
-        check_answers(self, late(), BASE)  # this is the first look-up
+        check_answers(self, late(), BASE)  # the first look-up
 
     def test_in_a_finaliser_of_the_dropped_base(self):
         class Meta(Metaclass):
@@ -139,7 +138,7 @@ class ClassAssigned(unittest.TestCase):
         one, two = (type(name, (override,), {"__slots__": ()}) for name in ("One", "Two"))
         late = type.__new__(Metaclass, "Late", (override,), {"__slots__": ()})
         obj = one()
-        obj.__class__ = late  # no slot has been looked up on `late` yet
+        obj.__class__ = late  # `late` is not resolved yet
         check_answers(self, obj, slots((1, 1111), (2, 22)))
         obj.__class__ = two
         check_answers(self, obj, slots((1, 1111), (2, 22)))

@@ -1,5 +1,4 @@
-# Look-ups while a class is being made, and metaclasses that break the rules: some do not call super, others bypass
-# tp_init, fail half-way, or run __init__ twice.
+# Tests look-ups while a class is being made, and metaclasses that break the rules.
 import unittest
 
 from slot_ids import ID, bare, check_answers, slots
@@ -90,7 +89,7 @@ class WhileItIsMade(unittest.TestCase):
         check_answers(self, C(), BASE)
 
     def test_mro(self):
-        """While there is no MRO, nothing is found, and that result is not cached."""
+        """A class without an MRO has no slots yet."""
         seen = []
 
         class Meta(Metaclass):
@@ -109,7 +108,7 @@ class WhileItIsMade(unittest.TestCase):
             self.assertEqual((early, found), (None, None))
             check_answers(self, obj, BASE)
         check_answers(self, C(), BASE)
-        # The second time, the class still has its old MRO. The slots do not change.
+        # The class still has its old MRO while the new one is computed.
         del seen[:]
         C.__bases__ = (Spare,)
         self.assertEqual([early for _, early, _ in seen], [BASE])
@@ -138,7 +137,7 @@ class WhileItIsMade(unittest.TestCase):
         check_answers(self, cls(), OTHER + slots((1, 11)))
         behind = type("Behind", (Metaclass,), {"mro": lambda cls: [Base, Other, cls, object]})("C", (Base, Other), {})
         check_answers(self, behind(), BOTH)
-        # The class's own bases are not in the MRO, so nothing is inherited from them.
+        # Nothing is inherited from bases that are not in the MRO.
         short = type("Short", (Metaclass,), {"mro": lambda cls: [object, cls]})("S", (Base,), {})
         check_answers(self, Base.__new__(short), [])
 
@@ -160,7 +159,7 @@ class WhileItIsMade(unittest.TestCase):
 
 class MetaclassesThatForget(unittest.TestCase):
     def check(self, meta, bases, expected):
-        for first in (0, 1):  # determines which class is looked up first
+        for first in (0, 1):  # which class is looked up first
             cls = meta("C", bases, {})
             child = type("D", (cls,), {})
             grandchild = type("E", (child, Plain), {})

@@ -1,5 +1,5 @@
-# Every way to derive a class from extensible ones. Each entry makes a class, and lists in order the slots that its
-# instances must offer, as must those of a subclass without slots of its own.
+# Tests every way to derive a class from extensible classes. Each entry makes a class and lists its
+# slots in order.
 import functools
 import gc
 import sys
@@ -11,7 +11,7 @@ import weakref
 from slot_ids import bare, check_answers, slots
 from slot_tools import Metaclass, address, check, make
 
-# Base has a skipped position, and shares ID 2 with Other.
+# Both types have a slot with ID 2.
 Base = make(slots(None, (1, 11), (2, 22)))
 Other = make(slots((2, 222), (3, 333)))
 Third = make(slots((3, 3333), None, (4, 4444)))
@@ -41,7 +41,7 @@ class Last:
 
 
 class Entries:
-    """A base that is replaced by other bases (PEP 560)."""
+    """An object with __mro_entries__ (PEP 560)."""
 
     def __init__(self, *bases):
         self.bases = bases
@@ -124,7 +124,7 @@ def diamond_with_two_overrides():
 
 @way(slots(None, (1, 1111), (2, 222), (3, 333)))
 def diamond_with_a_base_of_another_root():
-    """The MRO is C, Left, Other, Right, Override, Base. Left's positions, which are those of Base, are kept."""
+    """The MRO is C, Left, Other, Right, Override, Base. The positions of Base are kept."""
     Left = type("Left", (Base,), {})
     Right = type("Right", (Override,), {})
     return type("C", (Left, Other, Right), {})
@@ -234,7 +234,7 @@ def classes_whose_bases_came_past_tp_init():
 def object_type_new_called_from_a_derived_metaclass():
     class Meta(Metaclass):
         def __new__(mcs, name, bases, namespace):
-            return type.__new__(Metaclass, name, bases, namespace)  # the result is not an instance of Meta
+            return type.__new__(Metaclass, name, bases, namespace)  # not an instance of Meta
     return Meta("X", (Base,), {})
 
 
@@ -304,7 +304,7 @@ class EveryWay(unittest.TestCase):
     def one(self, function, expected):
         cls = function()
         self.assertTrue(issubclass(type(cls), Metaclass))
-        # The subclass is looked up first, because its slots must not depend on an earlier look-up on its base.
+        # The subclass is looked up before its base.
         child = type("Child", (cls,), {})
         self.check(bare(child), expected)
         self.check(bare(cls), expected)

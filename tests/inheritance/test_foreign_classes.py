@@ -1,5 +1,4 @@
-# Subclasses made by a separately compiled C extension that does not use slots: by calling `type` or the bases'
-# metaclass, by bypassing tp_init, and from a PyType_Spec.
+# Tests subclasses that are made by a C extension without our headers.
 import gc
 import sys
 import unittest
@@ -29,7 +28,7 @@ class Forgetful(Metaclass):
         pass
 
 
-# By name: functions that make a class from `bases`.
+# Functions that make a class from `bases`.
 CALLS = {
     "type called": lambda bases: foreign.by_type_call(bases, {}),
     "type called, namespace": lambda bases: foreign.by_type_call(bases, {"__slots__": ("a",)}),
@@ -82,7 +81,7 @@ class ForeignClasses(unittest.TestCase):
                     self.assertRaises(TypeError, function, bases)
         check_answers(self, Base(), BASE)
 
-    @only_if(sys.version_info >= (3, 12))  # older versions ignore the bases' metaclass
+    @only_if(sys.version_info >= (3, 12))  # older versions ignore the metaclass of the bases
     def test_specs(self):
         for name, function in SPECS.items():
             with self.subTest(name):
@@ -90,10 +89,9 @@ class ForeignClasses(unittest.TestCase):
                 self.check(function, (Plain, Base), BASE)
                 self.check(function, (Base, Other), BASE_OTHER)
 
-    @only_if(sys.version_info < (3, 12))  # newer versions use the bases' metaclass
+    @only_if(sys.version_info < (3, 12))  # newer versions use the metaclass of the bases
     def test_specs_whose_classes_get_type_as_their_metaclass(self):
-        """Such a class has no room for slots, so it is not extensible. A subclass with our metaclass inherits all slots
-        again."""
+        """Such a class is not extensible, but a subclass with our metaclass inherits all slots."""
         for name, function in SPECS.items():
             with self.subTest(name):
                 self.check(function, (Base,), None)

@@ -1,5 +1,5 @@
-# Large cases: many types that are in each other's MROs, and tables with many slots. A look-up in quadratic or factorial
-# time would take far too long.
+# Tests many types in each other's MROs, and tables with many slots. A quadratic algorithm would
+# take far too long.
 import ctypes
 import gc
 import itertools
@@ -20,7 +20,7 @@ class Forgetful(Metaclass):
 
 
 def resolve(cls):
-    """Resolves a class as a class statement does; unlike a look-up, this can raise an error."""
+    """Resolves a class. Unlike a look-up, this can raise an exception."""
     Metaclass.__init__(cls, cls.__name__, (), {})
 
 
@@ -36,7 +36,8 @@ class Counting(dict):
 
 
 def in_each_others_mro(count, others_of):
-    """Makes unresolved classes. others_of(i) returns the indices of the other classes in the MRO of class i."""
+    """Returns unresolved classes. others_of(i) returns the indices of the other classes in the MRO
+    of class i."""
     others = {}
 
     class Mutual(Metaclass):
@@ -61,7 +62,7 @@ def in_each_others_mro(count, others_of):
 
 
 def change_when_read(classes, read, changed, others):
-    """Makes the MRO of one class become [itself, *others] while the declaration of another class is read."""
+    """Changes the MRO of one class while the declaration of another class is read."""
     def change():
         cls = classes[changed]
         type(cls).others[cls] = [classes[i] for i in others]
@@ -125,7 +126,7 @@ class EachOther(unittest.TestCase):
         self.check_settled(classes)
 
     def test_a_chain_that_mro_does_not_show(self):
-        """Each class's MRO contains only the class itself and the next one."""
+        """The MRO of each class only contains the class and the next one."""
         count = 3000
         classes = in_each_others_mro(count, lambda i: [i + 1] if i + 1 < count else [])
         found = dict(table(bare(classes[0])))
@@ -160,7 +161,7 @@ class EachOther(unittest.TestCase):
         self.assertEqual(find(bare(classes[0]), ID(102)), 2)
 
     def test_bases_assigned_meanwhile(self):
-        """Code that a declaration runs assigns another base to the class on which slots are looked up."""
+        """Reading the declaration assigns `__bases__` of the class."""
         class Assigning(Counting):
             def items(self):
                 child.__bases__ = (other,)
@@ -177,7 +178,7 @@ class EachOther(unittest.TestCase):
 
 
 class Interrupted(unittest.TestCase):
-    """A signal that arrives while no Python code runs leaves the remaining bases unresolved."""
+    """A signal during the look-up leaves the remaining bases unresolved."""
     def setUp(self):
         if threading.current_thread() is not threading.main_thread():
             self.skipTest("signals come to the main thread only")

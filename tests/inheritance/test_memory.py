@@ -1,5 +1,4 @@
-# The limit for the additional memory of an extensible class. memory_test.cc counts what is allocated; this tests the
-# size of the type object, which is the metaclass's `__basicsize__`.
+# Tests the size of an extensible type object. memory_test.cc counts allocations.
 import sys
 import unittest
 

@@ -1,5 +1,4 @@
-# A class's slots must not depend on earlier look-ups on its bases. Bases that bypassed the metaclass's tp_init are
-# resolved at the first look-up on them or on a subclass.
+# Tests that the slots of a class do not depend on earlier look-ups on its bases.
 import unittest
 
 from slot_ids import ID, bare, check_answers, slots
@@ -55,7 +54,7 @@ class OrderOfLookUps(unittest.TestCase):
         check_answers(self, bare(cls), slots((1, 11), (5, 55)))
 
     def test_classes_that_are_in_the_mro_of_each_other(self):
-        """Only a metaclass's mro() can make such classes. Resolving them must not recurse endlessly."""
+        """Only mro() can make such classes. Resolving them must not recurse endlessly."""
         others = {}
 
         class Mutual(Metaclass):
@@ -78,7 +77,7 @@ class OrderOfLookUps(unittest.TestCase):
 
 
     def test_a_class_derived_while_its_base_is_being_settled(self):
-        """Reading the declaration of a base's base runs code that makes a subclass of the base."""
+        """Reading a declaration makes a subclass of a base."""
         made = []
 
         class Deriving(dict):
@@ -87,7 +86,7 @@ class OrderOfLookUps(unittest.TestCase):
                     made.append(None)
                     (middle,) = declared.__subclasses__()
                     made[0] = type("Child", (middle,), {"__customslots__": {ID(4): 44}})
-                    # The new class is not resolved, because the slots that it will inherit do not exist yet.
+                    # The slots that the new class will inherit do not exist yet.
                     self.seen = find(bare(made[0]), ID(3))
                     self.refused = None
                     try:
@@ -114,7 +113,7 @@ class OrderOfLookUps(unittest.TestCase):
 
 class GivenByC(unittest.TestCase):
     def test_slots_from_c_are_never_dropped(self):
-        """Reading a base's declaration looks slots up on a class that C code is still making."""
+        """Reading a declaration looks up slots on a class that C code is still making."""
         class Asking(dict):
             def items(self):
                 for cls in asking.__subclasses__():
@@ -128,7 +127,7 @@ class GivenByC(unittest.TestCase):
 
 class LettingGo(unittest.TestCase):
     def test_of_the_class_being_read(self):
-        """Code that the declaration runs drops the last reference to the class on which slots are looked up."""
+        """Reading the declaration drops the last reference to the class."""
         def sub():
             return type("S", (Base,), {"__slots__": ()})
 

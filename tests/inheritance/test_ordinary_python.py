@@ -1,5 +1,4 @@
-# Slots of classes that libraries make or change: dataclasses, enum, abc, namedtuple, copying, pickling, caching, and
-# class decorators that replace the class.
+# Tests slots of classes that the standard library makes or changes.
 import abc
 import collections
 import collections.abc

@@ -1,5 +1,5 @@
-# Pitfalls with types from the SEPs and elsewhere, each with the test that covers it. Names without a file are tests in
-# this file; names after a .cc file are GoogleTest cases.
+# Known pitfalls with types, each with its test. Names without a file are tests in this file; names
+# after a .cc file are GoogleTest cases.
 #
 # SEP 200
 #   layout of slot and type                     tests/abi/abi_assertions.h
@@ -65,7 +65,7 @@ T = typing.TypeVar("T")
 MATCH_SELF = 1 << 22
 since_310 = only_if(sys.version_info >= (3, 10))  # 3.10 added match and the flag
 
-# CPython sets the flag for the types of these objects, and for subclasses.
+# The types of these objects have the flag.
 MATCHED_BY_THEMSELVES = [5, True, 1.5, "text", b"bytes", bytearray(), (), [], {}, set(),
                          frozenset()]
 
@@ -87,12 +87,12 @@ class TheFlagBit(unittest.TestCase):
 
     def test_no_flag_is_set(self):
         def flags(cls):
-            return cls.__flags__ & ~(1 << 19)  # the flag "has a version tag" may change at any time
+            return cls.__flags__ & ~(1 << 19)  # the version tag may change at any time
 
         plain = foreign.by_spec((object,))
         self.assertEqual(flags(Base), flags(plain))
         self.assertEqual(flags(type("C", (Base,), {})), flags(type("C", (plain,), {})))
-        # Immutable types inherit the flag "has vectorcall" from `type`; in 3.11 no others do.
+        # In 3.11 only immutable types inherit the flag "has vectorcall".
         more = flags(Metaclass) & ~flags(type("M", (type,), {}))
         self.assertEqual(more & ~(1 << 8 | 1 << 11), 0)
         self.assertFalse(Base.__flags__ & MATCH_SELF)
@@ -143,7 +143,7 @@ class Bases(unittest.TestCase):
         class D(Plain, Base):
             pass
 
-        self.assertIs(D.__base__, Plain)  # copying the slots from tp_base would use Plain
+        self.assertIs(D.__base__, Plain)  # tp_base has no slots
         check_answers(self, D(), BASE)
 
     def test_generic_first(self):
@@ -157,7 +157,7 @@ class Bases(unittest.TestCase):
             check_answers(self, cls(), BASE)
 
     def test_metaclass_called_on_object(self):
-        # ASan would report a read beyond the static `object`, where the memory is not ours.
+        # ASan detects reads beyond the static type `object`.
         for bases in ((object,), (), (int,), (Exception,), (type,)):
             cls = type(Base)("X", bases, {})
             check_answers(self, bare(cls) if bases != (type,) else cls("Y", (), {}), [])
@@ -196,7 +196,7 @@ class Bases(unittest.TestCase):
 
 class Fields(unittest.TestCase):
     def test_fields_without_tp_init(self):
-        for _ in range(100):  # repeated so that memory with old contents is allocated again
+        for _ in range(100):  # so that used memory is allocated again
             foreign.by_type_new(Metaclass, (Base,))
             looked_at = foreign.by_type_new(Metaclass, (Base,))
             check_answers(self, bare(looked_at), BASE)

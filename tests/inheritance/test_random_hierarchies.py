@@ -1,9 +1,7 @@
-# Thousands of random class hierarchies: types made in C with random tables, Python subclasses, plain classes, mixins,
-# diamonds, and types that bypass tp_init. Slots are looked up in random order, and every result is compared with
-# slot_rule.py.
+# Tests thousands of random class hierarchies. Every look-up is compared with slot_rule.py.
 #
-# TYPEDCALL_HIERARCHIES is the number of hierarchies. Their seeds are consecutive numbers that begin at TYPEDCALL_SEED.
-# A failure prints its seed, and TYPEDCALL_HIERARCHY_SEED repeats only that hierarchy.
+# TYPEDCALL_HIERARCHIES is the number of hierarchies. TYPEDCALL_SEED is the seed of the first one. A
+# failure prints its seed. TYPEDCALL_HIERARCHY_SEED repeats a single hierarchy.
 import gc
 import os
 import random
@@ -21,7 +19,7 @@ POINTER_IDS = [0x7000, 0x7f0000001000]
 
 
 class Reversing(Metaclass):
-    """A metaclass that computes the MRO in Python code. The rule uses the same MRO."""
+    """A metaclass with an mro() method."""
 
     def mro(cls):
         first, *bases, last = super().mro()
@@ -38,10 +36,10 @@ class Hierarchy:
         self.random = random.Random(seed)
         self.rule = Rule()
         self.types = []    # extensible ones
-        # These types have no dict, because CPython's PyType_From* crashes (for foreign types, too) if a base other than
-        # the first has one.
+        # These types have no dict, because PyType_From* crashes if another base than the first has
+        # one.
         self.others = [object] + [type("P", (), {"__slots__": ()}) for _ in range(2)]
-        self.pending = {}  # type that is not resolved yet -> own slots
+        self.pending = {}  # unresolved type -> own slots
         self.refused = 0
 
     def slots(self):
@@ -53,7 +51,7 @@ class Hierarchy:
         return own
 
     def body(self):
-        """Returns random own slots, possibly none, and a class body that declares them."""
+        """Returns random slots and a class body that declares them."""
         space = {"__slots__": ()}
         own = self.slots() if self.random.random() < 0.4 else []
         own = [pair for pair in own if pair[0] != SKIP]
@@ -68,28 +66,28 @@ class Hierarchy:
             base = self.random.choice(pool)
             if base not in chosen:
                 chosen.append(base)
-        # With later classes first and object last, most MROs are consistent.
+        # In this order, most MROs are consistent.
         if self.random.random() < 0.8:
             chosen.sort(key=pool.index, reverse=True)
             chosen.sort(key=lambda base: base is object)
         return tuple(chosen)
 
     def settle(self, *classes):
-        """Resolves types: in the library by a look-up, and in the rule."""
+        """Resolves types in the library and in the rule."""
         for cls in classes:
             if cls in self.pending:
                 check(bare(cls))
                 self.rule.add(cls, self.pending.pop(cls))
 
     def settle_bases(self, bases):
-        """Resolves all bases in the rule. The library does so without a look-up when a subclass is resolved."""
+        """Resolves all bases in the rule."""
         for base in bases:
             for cls in base.__mro__[::-1]:
                 if cls in self.pending:
                     self.rule.add(cls, self.pending.pop(cls))
 
     def made(self, cls, own, past=False):
-        """Records a class. It is not resolved if the metaclass's __init__ did not run."""
+        """Records a class. If __init__ of the metaclass did not run, the class is not resolved."""
         self.types.append(cls)
         if past or isinstance(cls, Forgetful):
             self.pending[cls] = own
@@ -142,7 +140,7 @@ class Hierarchy:
     def compare(self, test):
         self.settle(*self.random.sample(list(self.pending), len(self.pending)))
         for cls in self.types:
-            child = type("Child", (cls,), {})  # instances of this class have a dict
+            child = type("Child", (cls,), {})  # its instances have a dict
             self.rule.add(child)
             for each in (child, cls):
                 self.compare_one(test, each)
@@ -178,7 +176,7 @@ class RandomHierarchies(unittest.TestCase):
         finally:
             gc.enable()
         if ONE_SEED is None:
-            # The generator is useful only if it makes enough hierarchies of each relevant kind.
+            # The generator must make enough hierarchies of each kind.
             self.assertGreater(types, 3 * HIERARCHIES)
             self.assertGreater(several, HIERARCHIES // 2)
             self.assertLess(refused, types // 2)
@@ -187,7 +185,7 @@ class RandomHierarchies(unittest.TestCase):
 
 
 class TheRuleItself(unittest.TestCase):
-    """A few tables written by hand, which would reveal a mistake common to the rule and the library."""
+    """Compares the rule with tables written by hand."""
 
     def check(self, expected, own, *bases):
         rule = Rule()

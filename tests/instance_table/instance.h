@@ -1,5 +1,4 @@
-// Instances with the native-callable slot for the C++ tests: their type, functions that make
-// entries, and texts that describe tables and the resolver's results.
+// Instances with the native-callable slot for the C++ tests.
 #ifndef TYPEDCALL_TESTS_INSTANCE_TABLE_INSTANCE_H_
 #define TYPEDCALL_TESTS_INSTANCE_TABLE_INSTANCE_H_
 
@@ -43,7 +42,7 @@ inline Ref MakeCallableType() {
   return Ref::Steal(PyExtensibleType_FromSpec(nullptr, &spec, nullptr, slots, 1));
 }
 
-/// Returns an address that is never called. The number distinguishes entries.
+/// Returns an address that is never called.
 inline void *Address(std::uintptr_t number) { return reinterpret_cast<void *>(number); }
 
 using Entries = std::vector<PyNativeCallableEntry>;
@@ -53,7 +52,7 @@ inline int Set(PyNativeCallableTables *tables, const Entries &entries) {
                                     static_cast<Py_ssize_t>(entries.size()));
 }
 
-/// Returns signatures and addresses, such as "d->d 1, f->f 2", or "nothing" if there is no table.
+/// Returns signatures and addresses as text, such as "d->d 1, f->f 2".
 inline std::string Offered(const PyNativeCallableTable *table) {
   if (table == nullptr) return "nothing";
   std::string text;
@@ -66,7 +65,7 @@ inline std::string Offered(const PyNativeCallableTable *table) {
   return text;
 }
 
-/// Returns the resolver's result for `object` in the same form. An exception is a failure.
+/// Returns the result of the resolver in the same form.
 inline std::string Found(const Ref &object, const char *signature,
                          typedcall::capabilities can = 0) {
   const auto found = typedcall::find(nullptr, object.get(), signature, can);
@@ -77,7 +76,7 @@ inline std::string Found(const Ref &object, const char *signature,
          std::to_string(reinterpret_cast<std::uintptr_t>(found->funcptr));
 }
 
-/// Each test has one instance, and its scope contains the type as `Callable`.
+/// Each test has one instance. Its scope contains the type as `Callable`.
 class InstanceTable : public testing::Test {
  protected:
   InstanceTable() : type(MakeCallableType()) {

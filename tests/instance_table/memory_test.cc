@@ -1,5 +1,4 @@
-// Memory: an instance frees all its tables when it dies, switching between a few tables allocates
-// nothing, and nothing changes if memory runs out.
+// Tests the memory of tables.
 #include <cstddef>
 
 #include "tests/instance_table/instance.h"
@@ -8,7 +7,7 @@
 namespace typedcall_test {
 namespace {
 
-// Returns how many blocks of the tables' allocator are in use.
+// Returns the number of blocks in use.
 std::size_t Living(const Memory &memory) { return memory.Blocks(Memory::kRaw); }
 
 TEST_F(InstanceTable, EverythingGoesWithTheInstance) {
@@ -87,7 +86,7 @@ TEST_F(InstanceTable, NoMemoryChangesNothing) {
 
   memory.Refuse();
   const int appending = PyNativeCallableTables_Append(tables, two.data());
-  // Reusing an earlier table and withdrawing a table need no memory.
+  // These calls need no memory.
   PyNativeCallableTables_Withdraw(tables);
   const int again = Set(tables, one);
   memory.Stop();

@@ -1,5 +1,4 @@
-// What an instance offers after its owner has set, replaced, extended or withdrawn its table; the
-// lifetime of old tables; and the resolver's results.
+// Tests which entries an instance offers after its table has changed.
 #include <cstring>
 
 #include "tests/instance_table/instance.h"
@@ -31,8 +30,7 @@ TEST_F(InstanceTable, EntriesInTheirOrder) {
   EXPECT_EQ(Offers(), "l->l 3");
 }
 
-// "q" and "n" have the same type. An identical signature takes precedence, then the first entry in
-// the table.
+// "q" and "n" are the same type. An identical signature takes precedence, then the first entry.
 TEST_F(InstanceTable, FirstFittingOverloadWins) {
   ASSERT_EQ(Set(tables, {{"q->q", 0, Address(4)}, {"n->n", 0, Address(5)}}), 0);
   EXPECT_EQ(Found(object, "l->l"), "q->q 4");
@@ -89,7 +87,7 @@ TEST_F(InstanceTable, AppendedTwiceIsOnce) {
   EXPECT_EQ(Read(), before);
 }
 
-// The same signature with another function or other flags is an ordinary overload.
+// The same signature with another function or other flags is another overload.
 TEST_F(InstanceTable, AppendedEntryThatDiffersInOneField) {
   const PyNativeCallableEntry function = {"d->d", 0, Address(8)};
   const PyNativeCallableEntry flags = {"d->d", PyNativeCallable_PURE, Address(1)};
@@ -138,7 +136,7 @@ TEST_F(InstanceTable, TheSameContentIsTheSameTable) {
   PyNativeCallableTables_Withdraw(tables);
   ASSERT_EQ(Set(tables, second), 0);
   EXPECT_EQ(Read(), two);
-  // An earlier table is reused if it equals the current table plus the new entry.
+  // An earlier table with the same entries is used again.
   ASSERT_EQ(Set(tables, third), 0);
   EXPECT_EQ(Read(), three);
   ASSERT_EQ(PyNativeCallableTables_Append(tables, &kTwo), 0);
@@ -170,8 +168,7 @@ TEST_F(InstanceTable, ReleasedTwice) {
   PyNativeCallableTables_Release(&mine);
 }
 
-// A foreign provider may have written the table without our functions. Entries with another ABI or
-// unknown bits are skipped, but their neighbours are not.
+// Another provider may have written the table. Only entries with unknown bits are skipped.
 TEST_F(InstanceTable, EntriesThatTheResolverPassesOver) {
   struct {
     Py_ssize_t count;

@@ -1,5 +1,4 @@
-// An extension module as an author would write it. Python calls a Polynomial([c0, c1, ...]) as
-// usual (a boxing vectorcall), and native code calls it through the instance's table.
+// A type Polynomial([c0, c1, ...]) whose instances Python and native code can call.
 #include <Python.h>
 #include <structmember.h>
 
@@ -7,7 +6,7 @@
 #include "tests/support/c_module.h"
 #include "typedcall/native_callable_slot.h"
 
-// GCC 12 accepts casts from functions to void *; only -Wpedantic does not.
+// Only -Wpedantic warns about this cast.
 #define FUNCTION(function) ((void *)(function))
 
 typedef struct {
@@ -15,7 +14,7 @@ typedef struct {
   vectorcallfunc vectorcall;
   PyNativeCallableTables native;
   Py_ssize_t count;
-  double *coefficients;  // never changes, so native functions can read it without the GIL
+  double *coefficients;  // never changes, so it can be read without the GIL
 } Polynomial;
 
 static double evaluate_d(PyObject *self, double x) {
@@ -27,7 +26,7 @@ static double evaluate_d(PyObject *self, double x) {
 
 static float evaluate_f(PyObject *self, float x) { return (float)evaluate_d(self, x); }
 
-// An overload that does not take self, so its result does not depend on the instance.
+// An overload that does not take self.
 static double identity(double x) { return x; }
 
 #define FLAGS (PyNativeCallable_THREAD_SAFE | PyNativeCallable_PURE | PyNativeCallable_TAKES_SELF)
@@ -63,8 +62,7 @@ static int polynomial_fill(Polynomial *self, PyObject *numbers) {
   return PyErr_Occurred() ? -1 : 0;
 }
 
-// The coefficients are set in tp_new, because __init__ can be called again, and a change would race
-// with readers.
+// The coefficients are set in tp_new, because __init__ can be called again.
 static PyObject *polynomial_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   PyObject *numbers;
   if (!PyArg_ParseTuple(args, "O:Polynomial", &numbers)) return NULL;
@@ -89,8 +87,8 @@ static void polynomial_dealloc(PyObject *self) {
   Py_DECREF((PyObject *)type);
 }
 
-// offer(which) offers nothing for 0, "d->d" for 1, and both entries for 2. For 3 it appends the
-// entry without self.
+// offer(0) offers nothing, offer(1) offers "d->d", and offer(2) offers both entries. offer(3)
+// appends the entry without self.
 static PyObject *polynomial_offer(PyObject *self, PyObject *argument) {
   PyNativeCallableTables *tables = &((Polynomial *)self)->native;
   const long which = PyLong_AsLong(argument);

@@ -1,5 +1,5 @@
-// Publishing and reading without an interpreter, which lets ThreadSanitizer watch both sides.
-// libpython is linked only for its raw allocator, and never initialised.
+// Tests publishing and reading without an interpreter, so that ThreadSanitizer can be used.
+// libpython is only needed for its allocator.
 #include <atomic>
 #include <cstring>
 #include <string>
@@ -14,7 +14,7 @@ namespace {
 
 void *Address(std::uintptr_t number) { return reinterpret_cast<void *>(number); }
 
-// Reads the table like PyNativeCallable_InstanceTable after it has found the slot.
+// Reads the table like PyNativeCallable_InstanceTable.
 const PyNativeCallableTable *Read(const PyNativeCallableTables *tables) {
   return PyTypedcall_LOAD_ACQUIRE(&tables->table);
 }
@@ -54,8 +54,7 @@ TEST(Publication, ReadersWhileAWriterWorks) {
       PyNativeCallableTables_Withdraw(&tables);
       continue;
     }
-    // Because the hints differ, most tables are new ones. The caller's signatures are overwritten
-    // before readers use the table.
+    // The hints differ, so most tables are new. The signatures of the caller are then overwritten.
     even = "Zd&l->v", odd = "d->d";
     const std::uintptr_t flags = (turn % 256) << 16;
     std::vector<PyNativeCallableEntry> entries;

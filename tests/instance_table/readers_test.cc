@@ -1,5 +1,5 @@
-// Threads that never hold the GIL read an instance's table and call its functions, while the owner
-// replaces, extends and withdraws it. Each read finds a complete table, old or new.
+// Threads without the GIL read the table of an instance while its owner changes it. Each read must
+// find a complete table.
 #include <atomic>
 #include <cstring>
 #include <thread>
@@ -10,7 +10,7 @@
 namespace typedcall_test {
 namespace {
 
-// Function number n adds n. Table number n has n entries, whose functions all have number n.
+// Function number n adds n. Table number n has n entries with these functions.
 template <int n>
 double Add(PyObject *, double x) {
   return x + n;
@@ -22,7 +22,7 @@ long AddInt(PyObject *, long x) {
 
 constexpr std::uintptr_t kFlags = PyNativeCallable_TAKES_SELF | PyNativeCallable_THREAD_SAFE;
 
-// Readers ignore hints; these differ, so most tables for the same n are new ones.
+// The hints differ, so most tables are new.
 template <int n>
 Entries Table(std::uintptr_t variant) {
   const std::uintptr_t flags = kFlags | (variant % 256) << 16;
@@ -33,7 +33,7 @@ Entries Table(std::uintptr_t variant) {
 
 Entries (*const kTables[])(std::uintptr_t) = {Table<1>, Table<2>, Table<3>, Table<9>, Table<40>};
 
-// True if this is one complete table. Calls all its functions.
+// Calls all functions. Returns true if the table is complete.
 bool IsWhole(const PyNativeCallableTable *table, PyObject *self) {
   const Py_ssize_t n = table->count;
   for (Py_ssize_t i = 0; i < n; ++i) {
@@ -65,7 +65,7 @@ void ReadOn(PyObject *object, const std::atomic<bool> *stop, Counts *counts) {
       continue;
     }
     ++(IsWhole(table, object) ? counts->whole : counts->broken);
-    // The previous table may have been replaced long ago, but must be unchanged.
+    // The previous table must be unchanged.
     if (before != nullptr && !IsWhole(before, object)) ++counts->broken;
     if (before != table) ++counts->changes;
     before = table;
@@ -78,7 +78,7 @@ TEST_F(InstanceTable, ReadersWithoutTheGIL) {
   SCOPED_TRACE(SeedText(seed));
   unsigned state = seed;
   long writes = 0;
-  // Several instances are used one after the other, so that tables are freed, too.
+  // Several instances are used, so that tables are freed.
   for (int round = 0; round < 8; ++round) {
     object = scope.Eval("Callable()");
     tables = TablesOf(object);
@@ -87,7 +87,7 @@ TEST_F(InstanceTable, ReadersWithoutTheGIL) {
     PyThreadState *thread = PyEval_SaveThread();
     for (int i = 0; i < 3; ++i) readers.emplace_back(ReadOn, object.get(), &stop, &counts);
     PyEval_RestoreThread(thread);
-    // The loop runs until the readers have read tables that were written during it.
+    // The loop runs until the readers have read new tables.
     const long changes = counts.changes + 10;
     for (int turn = 0; turn < 500 || counts.changes < changes; ++turn) {
       state = state * 1103515245u + 12345u;

@@ -1,4 +1,4 @@
-// Tables that are refused, and the error messages. Each refusal leaves the table unchanged.
+// Tests tables that are refused. The table must stay unchanged.
 #include "tests/instance_table/instance.h"
 
 namespace typedcall_test {
@@ -14,7 +14,7 @@ class Refusals : public InstanceTable {
   }
   void TearDown() override { EXPECT_EQ(Read(), before_); }
 
-  // Returns the text of the exception that Set() raises; it must raise one.
+  // Set() must fail. Returns the text of the exception.
   std::string SetFails(const Entries &entries) {
     EXPECT_EQ(Set(tables, entries), -1);
     return TakeError();
@@ -102,13 +102,11 @@ TEST_F(Refusals, AppendCountsOnFromWhatIsOffered) {
             "have no meaning");
 }
 
-// All flags and hints that have a meaning can be offered.
 TEST_F(InstanceTable, EveryKnownFlag) {
   for (int bit = 0; bit < 24; ++bit) {
     const std::uintptr_t flag = std::uintptr_t{1} << bit;
     const bool known = bit < 9 || bit >= 16;
-    // Each flag needs a suitable entry: an int result for a status, or MAY_RAISE and a result with
-    // an error value, such as a double.
+    // Some flags need an int result or MAY_RAISE.
     const bool is_error_value = flag == PyNativeCallable_ERROR_IS_NEG_ZERO;
     const std::uintptr_t flags =
         flag | PyNativeCallable_NEEDS_THREAD | (is_error_value ? PyNativeCallable_MAY_RAISE : 0);

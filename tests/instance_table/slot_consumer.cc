@@ -1,5 +1,4 @@
-// A consumer for the Python tests that is independent of the provider: integrates a function that
-// the resolver finds, passing self if the function takes it.
+// A consumer for the Python tests, which is compiled separately.
 #include "typedcall/provider.h"
 #include "typedcall/resolve.h"
 
@@ -14,7 +13,7 @@ std::optional<typedcall::resolution> resolved(PyObject *callable, const char *si
   return typedcall::resolve(interface, callable, signature, kCapabilities);
 }
 
-/// Returns (signature, place, flags) of the resolver's result.
+/// Returns (signature, place, flags).
 PyObject *resolve(PyObject *callable, PyObject *signature) noexcept {
   const char *text = PyUnicode_AsUTF8(signature);
   if (text == nullptr) return nullptr;
@@ -24,7 +23,7 @@ PyObject *resolve(PyObject *callable, PyObject *signature) noexcept {
                        static_cast<unsigned long>(found->flags));
 }
 
-/// Returns all signatures in the object's own table, without an interface or the resolver.
+/// Returns the signatures in the table of the instance, without the resolver.
 PyObject *signatures(PyObject *callable) noexcept {
   const PyNativeCallableTable *table = PyNativeCallable_InstanceTable(callable);
   PyObject *list = PyList_New(0);
@@ -48,7 +47,7 @@ T value(PyObject *callable, T x) noexcept {
   return reinterpret_cast<T (*)(T)>(found->funcptr)(x);
 }
 
-/// Integrates from 0 to 1 by the midpoint rule, without the GIL if the function does not need it.
+/// Integrates from 0 to 1 by the midpoint rule. Releases the GIL if possible.
 double integral(PyObject *callable, long steps) noexcept {
   const auto found = resolved(callable, "d->d");
   if (!found || PyErr_Occurred()) return -1;

@@ -1,4 +1,4 @@
-// typedcall/native_callable_slot.h under every C++ standard, without exceptions or RTTI.
+// Tests typedcall/native_callable_slot.h under every C++ standard.
 #include "tests/instance_table/standards.h"
 #include "tests/support/run_checks.h"
 

@@ -1,5 +1,4 @@
-// The body of slot_standards: a type whose instances have native tables, in the common subset of C
-// and C++.
+// The body of slot_standards, in the common subset of C and C++.
 #ifndef TYPEDCALL_TESTS_INSTANCE_TABLE_STANDARDS_H_
 #define TYPEDCALL_TESTS_INSTANCE_TABLE_STANDARDS_H_
 
@@ -24,8 +23,7 @@ static void scale_dealloc(PyObject *self) {
 // In C this must be a constant initialiser.
 static const PyCustomSlot scale_slots[] = {PyNativeCallableTables_SLOT(Scale, native)};
 
-// Returns 0 if the offered function is found and can be called; otherwise returns the number of the
-// check that failed.
+// Returns 0, or the number of the check that failed.
 static int check_scale(void) {
   PyType_Slot type_slots[] = {{Py_tp_dealloc, (void *)scale_dealloc}, {0, NULL}};
   PyType_Spec spec = {"standards.Scale", (int)sizeof(Scale), 0, 0, type_slots};

@@ -1,5 +1,5 @@
-# Thousands of callables whose tables are replaced, refused and dropped leak no references and no objects. Tables use
-# the raw allocator, which sys.getallocatedblocks() does not count; test_resident.py covers them.
+# Tests that callables with tables leak no references and no objects. test_resident.py tests the
+# tables.
 import unittest
 
 import leaks

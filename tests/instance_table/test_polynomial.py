@@ -1,5 +1,4 @@
-# Callable instances of an extension module's type: Python calls them boxed, and a separately compiled consumer finds
-# their native functions, also on instances of Python subclasses.
+# Tests callable instances from Python and from a consumer.
 import sys
 import threading
 import unittest
@@ -162,7 +161,7 @@ class Subclasses(unittest.TestCase):
 
         p = Negative([1, 2])
         self.assertEqual(p(3), -7.0)
-        self.assertEqual(consumer.signatures(p), ["d->d", "f->f"])  # the table exists but is not offered
+        self.assertEqual(consumer.signatures(p), ["d->d", "f->f"])  # the table is not offered
         with self.assertRaisesRegex(TypeError, "offers no native signature"):
             consumer.value(p, 3.0)
 

@@ -1,5 +1,5 @@
-# Thousands of dropped and replaced tables leak no memory. Tables use the raw allocator, which sys.getallocatedblocks()
-# does not count, so this measures the size of the process.
+# Tests that tables leak no memory. sys.getallocatedblocks() does not count them, so this test
+# measures the size of the process.
 import os
 import unittest
 
@@ -11,10 +11,9 @@ from test_leaks import use
 SANITIZED = "asan" in os.environ.get("LD_PRELOAD", "")
 
 
-@only_if(not SANITIZED)  # sanitizers keep freed memory; memory_test counts exactly
+@only_if(not SANITIZED)  # sanitizers keep freed memory
 class Tables(unittest.TestCase):
     def test_dropped(self):
-        # If each call leaked a table, the process would grow by more than five megabytes.
         leaks.check(use, 15000, warm_up=15000, kilobytes=2500, kilobytes_of=leaks.peak)
 
     def test_switched(self):
@@ -24,5 +23,5 @@ class Tables(unittest.TestCase):
             p.offer(1)
             p.offer(2)
 
-        # One round is enough, because the peak grows in the first round only.
+        # The peak only grows in the first round.
         leaks.check(switch, 100000, warm_up=0, kilobytes=2000, kilobytes_of=leaks.peak, rounds=1)

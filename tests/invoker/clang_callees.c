@@ -1,5 +1,5 @@
-// Functions with narrow arguments and results, for a compiler that relies on its callers to extend
-// them. Compiled by tests/invoker/test_clang_callees.py.
+// Functions with narrow arguments and results. tests/invoker/test_clang_callees.py compiles this
+// file.
 #include <stdbool.h>
 
 #define CALLEES(NAME, TYPE)                                                   \

@@ -1,5 +1,4 @@
-// Compares calls constructed at run time, in every way, with direct calls, bit by bit: every code,
-// every mix of registers, narrow and wide values. plans_test.cc tests refusals.
+// Compares calls that are constructed at run time with direct calls. plans_test.cc tests refusals.
 #include "typedcall/invoker.h"
 
 #include <gtest/gtest.h>
@@ -30,7 +29,7 @@ const char *Name(way how) {
 const auto kSeed = typedcall_test::Seed(20261121);
 std::mt19937_64 engine(kSeed);
 
-/// Returns a value of T: random bits, or an end of T's range.
+/// Returns a value with random bits, or the smallest or largest value of T.
 template <class T>
 T Any() {
   const unsigned choice = static_cast<unsigned>(engine() % 6);
@@ -55,8 +54,7 @@ T Any() {
   }
 }
 
-/// Returns a value as text. Different values have different texts; even 0.0 and -0.0 are
-/// distinguished.
+/// Returns a value as text. Even 0.0 and -0.0 have different texts.
 template <class T>
 std::string Text(T value) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -72,7 +70,7 @@ std::string Text(T value) {
   }
 }
 
-/// The callee's arguments, and its next result.
+/// The arguments of the callee and its next result.
 std::vector<std::string> seen;
 template <class R>
 R answer;
@@ -101,26 +99,25 @@ native_value Pass(const T &value) {
   }
 }
 
-/// All code that depends on the types of a function R(A...). It is kept small because it takes a
-/// long time to compile.
+/// The only code that depends on the types of a function R(A...), because such code compiles
+/// slowly.
 struct Function {
   const char *signature;
   void *callee;
   std::size_t arity;
   bool has_wide_result;
-  /// Draws random arguments, which are valid until the next call, and the values that the callee
-  /// should receive.
+  /// Draws random arguments, which are valid until the next call.
   const native_value *(*draw)(std::vector<std::string> *expected);
-  /// Draws a random result. Returns its text, and its bits if they fit in one word.
+  /// Draws a random result and returns its text.
   std::string (*draw_answer)(std::uint64_t *bits);
-  /// Returns a result as text. `wide` contains a result that is larger than a word.
+  /// Returns a result as text. `wide` contains the result if it is larger than a word.
   std::string (*text)(native_value result, const void *wide);
 };
 
 template <class... A>
 const native_value *Draw(std::vector<std::string> *expected) {
   static std::tuple<A...> values;
-  // There is one extra element because an array cannot be empty.
+  // An array cannot be empty.
   static std::array<native_value, sizeof...(A) + 1> arguments;
   values = std::tuple<A...>{Any<A>()...};
   std::apply(
@@ -155,7 +152,7 @@ std::string ResultText(native_value result, const void *wide) {
   }
 }
 
-/// Calls the function with random values in every way that supports it. Returns these ways.
+/// Calls the function in every way that supports it, and returns these ways.
 std::vector<way> CheckFunction(const Function &function) {
   std::vector<way> able;
   for (const way how : kWays) {
@@ -172,7 +169,6 @@ std::vector<way> CheckFunction(const Function &function) {
       std::uint64_t bits = 0;
       const std::string expected_result = function.draw_answer(&bits);
       seen = {"nothing"};
-      // Room for the widest result.
       alignas(std::max_align_t) unsigned char wide[2 * sizeof(long double)] = {};
       const native_value result = (*call)(arguments, function.has_wide_result ? wide : nullptr);
       EXPECT_EQ(function.text(result, wide), expected_result);
@@ -252,7 +248,7 @@ TEST(Ways, TheRestIsLibffis) {
   EXPECT_EQ((Check<double, PyNativeType_ComplexDouble>()), Ways{way::ffi});
 }
 
-// Tests every mix and order of four classes, with narrow and wide values in each position.
+// Tests every order of four classes.
 template <class R, class... A>
 void Mix() {
   Check<R, A...>();
@@ -334,7 +330,7 @@ TEST(Buffers, AreTwoArguments) {
   EXPECT_EQ((*short_one)(none).get<long>(), -1);
 }
 
-// Values passed by address keep their place among the words that buffers take.
+// A buffer takes two words, and other values must keep their places.
 TEST(Buffers, AmongWideNumbers) {
   const auto call =
       invoker::make("g*kBf*d->i", 0, reinterpret_cast<void *>(&NoteBuffers), std::nullopt);
@@ -364,7 +360,7 @@ TEST(Self, IsTheFirstArgument) {
   }
 }
 
-// A callee may leave anything in the upper bits of a narrow result's register.
+// A callee may leave anything in the upper bits of a narrow result.
 TEST(Narrowing, RubbishIsCutOff) {
   const auto rubbish = +[](long x) { return x; };
   const native_value minus_two = native_value::of(long{0x5a5a5a5a5a5a00fe});

@@ -1,5 +1,4 @@
-// Calls functions at given addresses with narrow arguments, in every way.
-// tests/invoker/test_clang_callees.py passes functions compiled by clang.
+// Calls functions with narrow arguments in every way. Used by tests/invoker/test_clang_callees.py.
 #include <Python.h>
 
 #include <cstdint>
@@ -16,7 +15,7 @@ using typedcall::invoker;
 using typedcall::native_value;
 using typedcall::way;
 
-/// Calls f(x), or f(x, x, x, x, x, x, x), whose last argument is on the stack on x86-64.
+/// Calls f(x), or f(x, x, x, x, x, x, x). On x86-64, the last argument is then on the stack.
 template <class T>
 long call_direct(void *address, T x, bool on_stack) {
   if (!on_stack) {
@@ -26,7 +25,7 @@ long call_direct(void *address, T x, bool on_stack) {
       reinterpret_cast<long (*)(T, T, T, T, T, T, T)>(address), 0)(x, x, x, x, x, x, x);
 }
 
-/// Calls a function with argument type or result type T, and returns the result.
+/// Calls a function whose argument or result has type T.
 template <class T>
 PyObject *call(void *address, const char *how, const char *signature, long value) {
   const T x = static_cast<T>(value);
@@ -72,8 +71,7 @@ PyObject *call_narrow(PyObject *, PyObject *args) {
   }
 }
 
-/// Calls the function through another prototype and passes a whole register, which the callee
-/// interprets.
+/// Calls the function through another prototype, which passes a whole register.
 PyObject *call_with_register(PyObject *, PyObject *args) {
   unsigned long long address;
   long value;

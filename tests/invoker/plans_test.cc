@@ -1,5 +1,4 @@
-// The construction of calls at run time: refusals, shared plans, copies. invoker_test.cc tests the
-// calls themselves.
+// Tests the construction of calls at run time. invoker_test.cc tests the calls.
 #include "typedcall/invoker.h"
 
 #include <gtest/gtest.h>
@@ -44,7 +43,7 @@ TEST(Plans, AreSharedBySignatureAndWay) {
 TEST(Plans, OutliveTheCache) {
   const auto f = +[](double x) { return 2 * x; };
   const auto call = invoker::make("d->d", 0, reinterpret_cast<void *>(f), way::ffi);
-  // These are more signatures than the cache keeps.
+  // More signatures than the cache keeps.
   const char codes[] = "bBhHiIlLqQnNfdPs?";
   for (const char *a = codes; *a != 0; ++a) {
     for (const char *b = codes; *b != 0; ++b) {
@@ -58,7 +57,7 @@ TEST(Plans, OutliveTheCache) {
   EXPECT_EQ((*call)(&x).get<double>(), 42.0);
 }
 
-// If another thread is looking up a plan when the process forks, the child must not hang.
+// The child must not hang if another thread is looking up a plan during the fork.
 TEST(Plans, AreFoundInTheChildOfAFork) {
   using typedcall::internal::call_plan;
   std::atomic<bool> is_over{false};

@@ -1,4 +1,4 @@
-// invoker::raised(): which results count as errors, for every class of result types.
+// Tests invoker::raised().
 #include <cmath>
 #include <limits>
 #include <string>
@@ -15,14 +15,13 @@ using typedcall::native_value;
 
 constexpr std::uintptr_t kRaises = PyNativeCallable_MAY_RAISE | PyNativeCallable_NEEDS_THREAD;
 
-/// Returns its argument. The test decides whether an exception is set.
+/// Returns its argument.
 template <class T>
 T Same(T value) {
   return value;
 }
 
-/// True if a result `value` of type T is an error when an exception is set. Without an exception it
-/// never is.
+/// Returns true if `value` is an error when an exception is set.
 template <class T>
 bool IsError(T value, std::uintptr_t flags = kRaises) {
   const char *signature = typedcall::signature_of<T(T)>::text;
@@ -97,14 +96,13 @@ TEST(Pointers, NullIsTheError) {
   EXPECT_FALSE(IsError<PyObject *>(Py_None));
 }
 
-// Results that do not fit in a native_value, and results with another error value, are always
-// checked.
+// Results that do not fit into a native_value are always checked.
 TEST(OtherErrors, AreAskedAboutEveryTime) {
   EXPECT_TRUE(IsError(2.5L));
   EXPECT_TRUE(IsError(5L, kRaises | PyNativeCallable_DIFFERS));
 }
 
-// An entry that may raise and has no error value is unusable.
+// An entry that may raise must have an error value.
 TEST(ClassesWithoutErrorValue, AreNotAskedAbout) {
   EXPECT_FALSE(IsError(true));
   EXPECT_FALSE(IsError(PyNativeType_ComplexDouble{}));

@@ -1,6 +1,6 @@
-// Compares trampolines and register images with the compiler's own calls, for signatures of all
-// lengths and classes. Needs neither Python nor GoogleTest, so tools/check_platforms runs it on
-// other processors, too. Prints each signature that failed, and returns their number.
+// Compares trampolines and register images with ordinary calls. tools/check_platforms also runs
+// this test, so it must not need Python or GoogleTest. Returns the number of signatures that
+// failed.
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -19,7 +19,7 @@ using namespace typedcall::internal;
 
 const auto kSeed = typedcall_test::Seed(20261121);
 std::uint64_t state = kSeed;
-/// Pseudo-random bits (splitmix64).
+/// Returns pseudo-random bits (splitmix64).
 std::uint64_t Bits() {
   std::uint64_t z = (state += 0x9e3779b97f4a7c15);
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
@@ -42,7 +42,7 @@ T Any() {
 
 template <class R>
 R answer;
-/// The bits of the callee's arguments.
+/// The bits of the arguments.
 std::uint64_t seen[typedcall::internal::most_arguments];
 bool called = false;
 
@@ -105,7 +105,7 @@ void Check() {
   }
 }
 
-// Tests every order of four classes, for up to four arguments.
+// Tests every order of up to four arguments of four classes.
 template <class R, class... A>
 void Mix() {
   Check<R, A...>();
@@ -117,8 +117,7 @@ void Mix() {
   }
 }
 
-/// The `i`th type of a long list that contains all widths of both classes, in an order without a
-/// short period.
+/// Returns the `i`th type of a long list that contains all widths of both classes.
 template <std::size_t i>
 using nth = std::tuple_element_t<(i * i + 3 * i) % 11,
                                  std::tuple<double, long, float, signed char, unsigned short, bool,
@@ -132,7 +131,7 @@ using only_double = double;
 template <std::size_t>
 using only_short = short;
 
-// Tests every number of registers, every size of image, and the longest signature.
+// Tests signatures of every length.
 template <std::size_t count>
 void Lengths() {
   const auto indices = std::make_index_sequence<count>();

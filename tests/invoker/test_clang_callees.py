@@ -1,5 +1,5 @@
-"""Narrow arguments to functions compiled by clang, which (unlike gcc) relies on the caller to extend them to int:
-passed through typedcall::function, trampoline, register image and libffi."""
+"""Tests narrow arguments to functions compiled by clang. Unlike gcc, clang relies on the caller to
+extend them to int."""
 import ctypes
 import os
 import platform
@@ -54,7 +54,7 @@ class ClangCallees(unittest.TestCase):
                 self.check("seven_" + name, letter, 7 * letter + "->l", value, 106 * value)
 
     def test_results(self):
-        # The bits above a narrow result are garbage and must be ignored.
+        # The upper bits of a narrow result must be ignored.
         for letter, name, low, high in TYPES:
             for value in {low, high, 0x123456789abcdef, -1, 0x80, 0x8000, 0x80000000}:
                 if letter == "?":
@@ -65,6 +65,6 @@ class ClangCallees(unittest.TestCase):
 
     @only_if(platform.machine() == "x86_64")  # under AAPCS64 the callee extends arguments
     def test_clang_relies_on_its_caller(self):
-        # If clang did not rely on the caller, the tests above could not fail.
+        # Otherwise the tests above could not fail.
         got = narrow_caller.call_with_register(self.address("one_uchar"), 0x1ff)
         self.assertNotEqual(got, 0xff)

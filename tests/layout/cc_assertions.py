@@ -1,27 +1,26 @@
-"""Finds GoogleTest cases that cannot fail, because no EXPECT, ASSERT or FAIL is in their body or in any of the tests'
-functions and classes that the body names."""
+"""Finds GoogleTest cases that cannot fail, because neither they nor the functions that they name
+contain an assertion."""
 import pathlib
 import re
 
-# Comments are matched first, so a quote in a comment does not start a string.
+# Comments come first, so that a quote in a comment does not start a string.
 NO_CODE = re.compile(
     r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:[^"\\\n]|\\.)*"|(?<![\da-fA-F])\'(?:[^\'\\\n]|\\.)+\'',
     re.DOTALL)
 CASE = re.compile(r"^(?:TYPED_)?TEST(?:_F|_P)?\(\s*(\w+)\s*,\s*(\w+)\s*\)\s*\{", re.MULTILINE)
-# Matches the start of a function's or class's definition, up to the brace, and captures the name.
+# Matches the start of the definition of a function or class, and captures the name.
 DEFINED = re.compile(
     r"\b(\w+)\([^;{}]*\)\s*(?:const\b|noexcept\b|override\b|->\s*[\w:<>]+|\s)*(?::[^;{}]*)?\{"
     r"|\b(?:class|struct)\s+(\w+)[^;{}()]*\{")
 MACRO = re.compile(r"^#\s*define\s+(\w+)((?:[^\n]*\\\n)*[^\n]*)", re.MULTILINE)
 ASSERTION = re.compile(r"\b(?:EXPECT|ASSERT)_\w+\s*\(|\b(?:FAIL|ADD_FAILURE|GTEST_FAIL)(?:_AT)?\s*\(")
-# Matches a statement that skips the test if its subject is missing.
 SKIP = re.compile(r"\s*GTEST_SKIP\(\)[^;]*;\s*")
 INCLUDE = re.compile(r'^\s*#\s*include\s+"tests/([^"]+)"', re.MULTILINE)
 NO_FUNCTIONS = {"if", "for", "while", "switch", "catch", "TEST", "TEST_F", "TEST_P", "TYPED_TEST"}
 
 
 def without_comments_and_texts(code):
-    """Returns the same lines without comments or the contents of strings."""
+    """Removes comments and the contents of strings, but keeps the line numbers."""
     return NO_CODE.sub(lambda found: '""' + "\n" * found.group().count("\n"), code)
 
 
@@ -36,11 +35,11 @@ def block(code, start):
 
 
 class Source:
-    """A file's code, and its named blocks."""
+    """A file and its named blocks."""
 
     def __init__(self, text):
         self.code = without_comments_and_texts(text)
-        # The full text is searched, because the code without strings does not contain the paths.
+        # The code without strings does not contain the paths.
         self.includes = INCLUDE.findall(text)
         self.named = [(found.group(1) or found.group(2), block(self.code, found.end()))
                       for found in DEFINED.finditer(self.code)]
@@ -48,7 +47,7 @@ class Source:
 
 
 def asserting_names(sources):
-    """Returns the names of functions, classes and macros that assert, directly or through others."""
+    """Returns the names of functions, classes and macros that assert, directly or indirectly."""
     blocks = [(name, body) for source in sources for name, body in source.named
               if name not in NO_FUNCTIONS]
     known = set()
@@ -73,7 +72,8 @@ class Tree:
         return self._sources[path]
 
     def reachable(self, path):
-        """Returns a file, the test headers that it includes, and the sources in the folders of these headers."""
+        """Returns a file, the test headers that it includes, and the sources beside these
+        headers."""
         found, waiting = [], [path]
         while waiting:
             path = waiting.pop()
@@ -87,7 +87,7 @@ class Tree:
 
 
 def faults(folder):
-    """Returns a message for every case in a folder that cannot fail."""
+    """Returns a message for each case that cannot fail."""
     tree, found = Tree(folder), []
     for path in sorted(tree.folder.rglob("*.cc")):
         path = path.relative_to(folder).as_posix()

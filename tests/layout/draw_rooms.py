@@ -1,5 +1,5 @@
-"""Draws docs/explanation/rooms.svg from the includes and imports of core, typedcall and the Python package. Run it
-when the rooms test says that the picture is outdated."""
+"""Draws docs/explanation/rooms.svg. Run this when the rooms test says that the picture is
+outdated."""
 import collections
 import html
 import pathlib
@@ -18,7 +18,7 @@ STYLE = """\
       text { fill: #e6edf3 } rect { fill: #0d1117; stroke: #6cb6ff } path { stroke: #6e7681 }
       .ground { fill: #172131 } .note { stroke: #172131 }
     }"""
-# The captions of rooms that are alone in their rows.
+# The captions of some rooms.
 CAPTIONS = {
     "core base": "slots, their IDs, platforms; Python.h alone",
     "core": "what you include: custom slots, the metaclass, the rendezvous",
@@ -27,8 +27,7 @@ CAPTIONS = {
 
 
 def headers():
-    """Returns {room: the rooms that it includes} for core and typedcall, without the includes that lead back to the
-    top."""
+    """Returns {room: the rooms that it includes} for core and typedcall."""
     found = collections.defaultdict(set)
     for path, text in test_layout.sources("core", "typedcall"):
         room = test_layout.room_of(path)
@@ -38,7 +37,7 @@ def headers():
             other = test_layout.room_of(target)
             found[room].add(other)
             found[other].update()
-    # Files at the top include files in loop/ and binding/, and vice versa.
+    # The top and loop/ include each other, as do the top and binding/.
     return {room: others - {room} - ({"typedcall"} if room.count("/") else set()) for room, others in found.items()}
 
 
@@ -53,12 +52,12 @@ def package():
 
 
 def reached(graph, room):
-    """Returns all rooms that can be reached from this one."""
+    """Returns all rooms that this room uses, directly or indirectly."""
     return set().union(graph[room], *(reached(graph, other) for other in graph[room])) if graph[room] else set()
 
 
 def rows(graph):
-    """Returns the rooms by height. Each room is one row above the highest room that it uses."""
+    """Returns the rows of rooms. Each room is one row above the highest room that it uses."""
     heights = {}
 
     def height(room):
@@ -99,7 +98,7 @@ def panel(title, graph, captions, top):
 
 def picture():
     """Returns the SVG."""
-    # A caption consists of the first words of the folder's docstring.
+    # A caption is the beginning of the docstring of the folder.
     captions = {path.parent.name: re.split(r"[.:;]\s", test_rooms.docstring(path) + " ")[0].replace("\n", " ")
                 for path in test_rooms.PACKAGE.glob("*/__init__.py")}
     captions["package"] = "the public names, and the names in pickles"

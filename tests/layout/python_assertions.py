@@ -1,5 +1,4 @@
-"""Finds test methods that cannot fail: methods that assert nothing, neither directly nor in the tests' functions that
-they call, and methods that return in the middle, which is a hidden skip."""
+"""Finds test methods that assert nothing, and test methods that return in the middle."""
 import ast
 import pathlib
 import unittest
@@ -13,7 +12,7 @@ FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 class Source:
-    """A file: its functions, its classes, and its imports from the tests' other files."""
+    """The functions, classes and imports of a file."""
 
     def __init__(self, path, tree, text):
         self.path, self.tree = path, ast.parse(text, str(path))
@@ -46,15 +45,15 @@ class Source:
 
 
 class Tree:
-    """The Python files in a folder, read on demand."""
+    """The Python files in a folder."""
 
     def __init__(self, folder):
         self.paths = sorted(pathlib.Path(folder).rglob("*.py"))
         self._sources, self._answers = {}, {}
 
     def find(self, module, importer):
-        """Returns the file of a module that `importer` imports: the one in the same folder, or the only one
-        elsewhere."""
+        """Returns the file of a module that `importer` imports. A file in the same folder takes
+        precedence."""
         named = [path for path in self.paths if path.stem == module.rpartition(".")[2]]
         beside = [path for path in named if path.parent == importer.parent]
         return (beside or (named if len(named) == 1 else [None]))[0]
@@ -65,7 +64,7 @@ class Tree:
         return self._sources[path]
 
     def member(self, source, name):
-        """Returns (source, function or class) for a name in the module `source`, or None."""
+        """Looks up a name in a module. Returns (source, function or class), or None."""
         if name in source.functions:
             return source, source.functions[name]
         if name in source.classes:
@@ -74,7 +73,7 @@ class Tree:
         return self.member(self.source(path), member) if member else None
 
     def _module(self, source, node):
-        """Returns the source of the module that an expression refers to, also through another module, or None."""
+        """Returns the module to which an expression refers, or None."""
         if isinstance(node, ast.Attribute):
             source, name = self._module(source, node.value), node.attr
         else:
@@ -85,7 +84,7 @@ class Tree:
         return self._module(self.source(path), ast.Name(member))
 
     def method(self, source, owner, name):
-        """Returns (source, class, method), looked up in the class and in its bases within the tests."""
+        """Looks up a method in a class and its bases. Returns (source, class, method)."""
         for node in owner.body:
             if isinstance(node, FUNCTIONS) and node.name == name:
                 return source, owner, node
@@ -103,7 +102,8 @@ class Tree:
         return None
 
     def asserts(self, source, owner, function, outer=()):
-        """True if a function contains an assertion. `owner` is its class; `outer` are the functions around it."""
+        """Returns True if a function asserts something. `owner` is its class, and `outer` are the
+        functions around it."""
         if function not in self._answers:
             self._answers[function] = False  # For recursion.
             around = (*outer, function)
@@ -135,20 +135,20 @@ class Tree:
                 for each in node.keywords):
             return True
         if name in CASE_METHODS and isinstance(node.func, ast.Attribute):
-            # Assertions about constants do not count, because these hold either always or never.
+            # Assertions about constants do not count.
             return any(not isinstance(each, ast.Constant) for each in node.args)
         if name == "fail":
             return True
         called = self._meant(source, owner, node.func, local)
         if not called and name and name.startswith("assert_"):
             return True  # from numpy.testing
-        if name not in THREADS:  # other functions may call their arguments
+        if name not in THREADS:  # others may call their arguments
             called += [found for each in node.args if isinstance(each, ast.Name)
                        for found in local.get(each.id, ())]
         return any(self.asserts(*found) for found in called)
 
     def _meant(self, source, owner, node, local):
-        """Returns the arguments of `asserts` for each of the tests' functions to which an expression may refer."""
+        """Returns the arguments of `asserts` for each function to which an expression may refer."""
         if isinstance(node, ast.Name):
             if node.id in local:
                 return local[node.id]
@@ -166,13 +166,14 @@ class Tree:
                 return [found]
             if name in source.aliases:
                 return _runs(self.member(source, source.aliases[name]))
-        # A method of an object, or of the class with which this mixin is combined, is found by name alone.
+        # Methods of other objects are found by name alone.
         near = [source, *map(self.source, {path for path, _ in source.imports.values()})]
         return [(each, None, method) for each in near for method in each.methods.get(name, ())]
 
 
 def _own(function):
-    """Returns a function's nodes, without those of nested functions, because these may never be called."""
+    """Returns the nodes of a function. Nested functions are left out, because they may never be
+    called."""
     waiting = list(function.body)
     while waiting:
         node = waiting.pop()
@@ -186,7 +187,8 @@ def _name(node):
 
 
 def _runs(found):
-    """Returns arguments for `asserts`, a list that may be empty: what a call to this function or class runs."""
+    """Returns the arguments of `asserts` for the functions that a call to this function or class
+    runs."""
     source, node = found or (None, None)
     if isinstance(node, ast.ClassDef):
         return [(source, node, each) for each in node.body
@@ -195,7 +197,7 @@ def _runs(found):
 
 
 def faults(folder):
-    """Returns a message for every test method in a folder that cannot fail, or that may return in the middle."""
+    """Returns a message for each test method that cannot fail or may return in the middle."""
     tree, found = Tree(folder), []
     for path in tree.paths:
         if not path.name.startswith("test_") and not path.name.endswith("support.py"):

@@ -1,4 +1,4 @@
-"""Every test in the tree is able to fail, and the search for tests that cannot fail finds them in samples."""
+"""Checks that every test in the tree can fail, and tests this check with samples."""
 import os
 import pathlib
 import textwrap
@@ -8,10 +8,10 @@ import cc_assertions
 import folders
 import python_assertions
 
-# Following Bazel's links to the sources leads to the repository, which the test reads as a whole.
+# Bazel's links lead to the repository.
 TESTS = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 
-SUPPORT = """
+SUPPORT ="""
     import unittest
 
     def look(): pass
@@ -26,7 +26,7 @@ SUPPORT = """
         def ask(self): return 1, 1
         def test_of_all(self): print(self)
 """
-# Bodies of test methods; the test puts each into a class `Case(support.Case)`.
+# Bodies of test methods in a class `Case(support.Case)`.
 GOOD = {
     "its own": "self.assertEqual(f(), 1)",
     "the statement": "assert f()",
@@ -67,7 +67,7 @@ RETURNS = {
     "without a library": "try: import f\nexcept ImportError: return\nself.assertTrue(f)",
     "without a file": "if not path.exists(): return\nself.assertTrue(f())",
 }
-FILE = """
+FILE ="""
 import subprocess
 import threading
 import unittest
@@ -119,12 +119,12 @@ class Python(folders.InAFolder):
 
 class GoogleTest(folders.InAFolder):
     def found(self, code):
-        self.write("core/help.h", """
+        self.write("core/help.h","""
             #define NEED(x) \\
               if (!(x)) FAIL()
             void Look(int x);
             """)
-        self.write("core/help.cc", """
+        self.write("core/help.cc","""
             static void Compare(int x) { EXPECT_EQ(x, 1) << "}"; }
             void Look(int x) { Compare(x); }
             void See(int x) { use(x, "EXPECT_EQ("); }

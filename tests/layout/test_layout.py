@@ -1,5 +1,5 @@
-"""The rooms of the repository, the arrows between them (which room may include which), and that Bazel's targets follow
-the includes. Headers in folders below core/ and typedcall/ are private to their room."""
+"""Tests which rooms of the repository include each other, and that Bazel's targets follow the
+includes."""
 import ast
 import collections
 import glob
@@ -7,16 +7,15 @@ import os
 import re
 import unittest
 
-# Following Bazel's links to the sources leads to the repository, which the test reads as a whole.
+# Bazel's links lead to the repository.
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 
-# The top-level headers on which, together with typedcall/base/, the folders of the same room are built. All other
-# top-level headers are built on the folders.
+# The top-level headers that the folders may include.
 CORE_BASE = {"version", "compiler", "platform", "slot_id", "interface", "custom_slots", "type_access",
              "separate"}
 TYPEDCALL_BASE = {"signature", "native_callable", "typed_method", "entry_view", "overload_choice", "sibling_symbol"}
-# The table of allowed arrows. Each room's README repeats the room's line, and the test compares the two. "core" and
-# "typedcall" are the headers at the top; "base" means the headers listed above.
+# The rooms that each room may include. "core" and "typedcall" are the headers at the top, and
+# "base" means the headers above.
 ARROWS = {
     "core base": [],
     "core/slots": ["core base"],
@@ -37,12 +36,12 @@ ARROWS = {
     "typedcall": ["core", "typedcall base", "typedcall/tag", "typedcall/convert",
                   "typedcall/provider", "typedcall/resolve", "typedcall/invoke",
                   "typedcall/callback", "typedcall/calling", "typedcall/loop", "typedcall/binding"],
-    # The Python package's compiled modules belong to this room.
+    # The compiled modules of the Python package.
     "typedcall/python": ["typedcall", "typedcall base", "typedcall/tag",
                          "typedcall/convert", "typedcall/provider", "typedcall/resolve",
                          "typedcall/callback", "typedcall/calling"],
 }
-# Top-level headers that docs/reference omits, because they only serve other headers.
+# Top-level headers that docs/reference omits.
 WITHOUT_REFERENCE = {
     "typedcall/calling.h": "the engine of the Python package's sinks",
     "core/customslots.h": "the names of custom_slots.h",
@@ -55,12 +54,12 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+"((?:core|typedcall)/[^"]+)"', re.MULTI
 # Bazel's names for the headers of other libraries.
 SYSTEM_INCLUDE = re.compile(r"^\s*#\s*include\s+<(Python\.h|ffi\.h)>", re.MULTILINE)
 SYSTEM_TARGETS = {"Python.h": "@python//:headers", "ffi.h": "//bazel/system:ffi"}
-# The tests that may include internals: those of register images on platforms without Python.
+# The tests that may include internals.
 INSIDERS = {"tests/invoker/registers_main.cc"}
 
 
 def sources(*folders):
-    """Returns (path, text) of every file that may contain includes."""
+    """Returns (path, text) of each file that may contain includes."""
     for folder in folders:
         for where, inner, names in os.walk(os.path.join(ROOT, folder)):
             inner[:] = [name for name in inner if name not in ("build", "corpus")]
@@ -72,7 +71,7 @@ def sources(*folders):
 
 
 def header_libraries(folder):
-    """Returns (label, headers, deps, hdrs) for each header_library in the folder's BUILD; see bazel/headers.bzl."""
+    """Returns (label, headers, deps, hdrs) for each header_library in a BUILD file."""
     with open(os.path.join(ROOT, folder, "BUILD"), encoding="utf-8") as file:
         calls = [each.value for each in ast.parse(file.read()).body if isinstance(each, ast.Expr)
                  and isinstance(each.value, ast.Call) and each.value.func.id == "header_library"]
@@ -91,7 +90,7 @@ def header_libraries(folder):
 
 
 def room_of(path):
-    """Returns the room in the table above to which a file belongs."""
+    """Returns the room to which a file belongs."""
     folder, name = os.path.split(path)
     if folder.startswith("typedcall/python"):
         return "typedcall/python"
@@ -102,7 +101,7 @@ def room_of(path):
 
 
 def allowed(room, target):
-    # A file that may include the top of a room may include the base of that top.
+    # If a room may include the top, it may also include the base.
     return target == room or target in ARROWS[room] or target.replace(" base", "") in ARROWS[room]
 
 

@@ -1,6 +1,5 @@
-"""The rooms of the Python package and the arrows between them: which folder may import or include which. Imports in
-functions, for type checkers and of modules named in strings count, too, as do C++ includes. Also tests that the
-backends, one for each interpreter, define the same names."""
+"""Tests which folders of the Python package import each other, and that the backends define the
+same names."""
 import ast
 import collections
 import os
@@ -8,10 +7,10 @@ import pathlib
 import re
 import unittest
 
-# Following Bazel's links to the sources leads to the repository, which the test reads as a whole.
+# Bazel's links lead to the repository.
 PACKAGE = pathlib.Path(os.path.realpath(__file__)).parents[2] / "typedcall" / "python" / "typedcall"
-# The rooms that each room may use. Top-level files are `package`, except those of `python -m typedcall`, which are
-# `cli`.
+# The rooms that each room may use. Top-level files are `package`, except the files of `python -m
+# typedcall`.
 ARROWS = {
     "native": "",
     "record": "native",
@@ -29,11 +28,9 @@ ARROWS = {
     "tvm_ffi": "sinks",
     "cli": "native record tools sources pypy calling package",
 }
-# Sinks do not use each other, with one exception: a LowLevelCallable is a callback.
+# The only sink that uses another one: a LowLevelCallable is a callback.
 BETWEEN_SINKS = {("sinks.scipy", "sinks.callbacks")}
-# Those of the project's headers that a sink's C++ code may include: the engine's, and those for making its module. Two
-# sinks need more: DuckDB passes whole vectors to compiled loops, and callbacks pass C values to a callee with a
-# signature.
+# The headers that the C++ code of a sink may include. Two sinks need more.
 ENGINE = {"typedcall/calling.h", "typedcall/provider.h"}
 UNDER_THE_ENGINE = {
     "sql/duckdb_values.h": {"typedcall/loop.h"},
@@ -48,13 +45,13 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+"((?!core/|typedcall/)[^"]+)"', re.MULT
 
 
 def module_of(path):
-    """Returns the name of a file's module, such as `numba.cache`, or "" for the package itself."""
+    """Returns the name of the module, such as `numba.cache`, or "" for the package itself."""
     parts = path.relative_to(PACKAGE).with_suffix("").parts
     return ".".join(part for part in parts if part != "__init__")
 
 
 SOURCES = [path for path in sorted(PACKAGE.rglob("*")) if path.suffix in (".py", ".pyi", ".c", ".cc", ".h")]
-# A compiled module's stub stands for that module.
+# Compiled modules have stubs.
 MODULES = {module_of(path): path for path in SOURCES if path.suffix in (".py", ".pyi")}
 
 
@@ -64,7 +61,7 @@ def room_of(module):
 
 
 def known(name):
-    """Returns the module that contains a dotted name, or None if it belongs to another package."""
+    """Returns the module that contains a dotted name, or None for another package."""
     top, _, rest = name.partition(".")
     while rest and rest not in MODULES:
         rest = rest.rpartition(".")[0]
@@ -72,8 +69,7 @@ def known(name):
 
 
 def imported(source, module, is_package=False):
-    """Returns those of the package's modules that a source text imports or names. `from typedcall import x` imports the
-    module x if it exists."""
+    """Returns the modules of the package that a source text imports or names."""
     here = ("typedcall." + module if module else "typedcall").split(".")
     found = set()
     for node in ast.walk(ast.parse(source)):
@@ -125,7 +121,7 @@ def circle(graph):
 
 
 def offered_by(module):
-    """Returns the module's `__all__`, with parameter names for functions that it defines."""
+    """Returns the names in `__all__`, with the parameters of functions."""
     parameters, listed = {}, []
     for node in ast.parse(MODULES[module].read_text(encoding="utf-8")).body:
         if isinstance(node, ast.FunctionDef):
@@ -198,7 +194,7 @@ class Rooms(unittest.TestCase):
     def test_backends_have_the_same_names(self):
         names = offered_by("calling.cpython_backend")
         others = offered_by("pypy.backend")
-        # Compiled functions appear as imports, without their parameters.
+        # Compiled functions have no parameters here.
         self.assertEqual({name: others[name] if each is not None else None
                           for name, each in names.items()}, names)
         self.assertEqual(list(others), list(names))

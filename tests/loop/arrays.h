@@ -1,5 +1,4 @@
-// Shared by the tests of loops: arrays with any stride at any address, and functions that make and
-// run loops.
+// Arrays with any stride, and functions that make and run loops.
 #ifndef TYPEDCALL_TESTS_LOOP_ARRAYS_H_
 #define TYPEDCALL_TESTS_LOOP_ARRAYS_H_
 
@@ -22,7 +21,7 @@ using typedcall::loop_kernel;
 using typedcall_test::Ref;
 using typedcall_test::TakeError;
 
-/// The types Tested<T>, for every code's type T and for a typed pointer.
+/// The types Tested<T> for every type T.
 template <template <class> class Tested>
 using AllTypes = testing::Types<
 #define TYPEDCALL_ROW(NAME, LETTERS, TYPE, KIND) Tested<TYPE>,
@@ -30,9 +29,8 @@ using AllTypes = testing::Types<
 #undef TYPEDCALL_ROW
         Tested<unsigned char *>>;
 
-/// An array of `count` elements of T, `stride` bytes apart, whose lowest element is `offset` bytes
-/// after an aligned address. All bytes between elements are filled with a pattern, which reveals
-/// stray writes.
+/// An array of `count` elements, `stride` bytes apart. The lowest element is `offset` bytes after
+/// an aligned address. The bytes between elements contain a pattern.
 template <class T>
 class Array {
  public:
@@ -56,13 +54,12 @@ class Array {
     return value;
   }
   void set(std::intptr_t i, T value) { std::memcpy(first_ + i * stride_, &value, sizeof(value)); }
-  /// Returns the elements in a contiguous vector.
   std::vector<T> list(std::intptr_t count) const {
     std::vector<T> values;
     for (std::intptr_t i = 0; i < count; ++i) values.push_back(get(i));
     return values;
   }
-  /// True if the bytes before the first element, between elements, and after the end are unchanged.
+  /// Returns true if all bytes outside the elements are unchanged.
   bool GapsAreUntouched(std::intptr_t count) const {
     std::vector<bool> is_element(bytes_.size());
     for (std::intptr_t i = 0; i < count; ++i) {
@@ -85,13 +82,13 @@ class Array {
   unsigned char *first_;
 };
 
-/// Makes a loop; the loop must not be refused.
+/// Makes a loop. The test fails if the loop is refused.
 inline loop Make(const char *signature, std::uintptr_t flags, void *funcptr,
                  typedcall::loop_options options = {}) {
   auto made = loop::make(signature, flags, funcptr, {}, std::move(options));
   EXPECT_TRUE(made) << signature << ": " << TakeError();
   EXPECT_EQ(PyErr_Occurred(), nullptr);
-  // If that fails, the test continues with a loop over this function.
+  // The test then continues with this function.
   static long (*const constant)() = [] { return 0L; };
   return made ? *made : *loop::make("->l", 0, reinterpret_cast<void *>(constant));
 }
@@ -108,8 +105,7 @@ inline typedcall::loop_options By(loop_kernel asked) {
   return options;
 }
 
-/// Runs the loop over the given arrays; the last one is the output, if there is one. Returns
-/// run()'s result.
+/// Runs the loop over these arrays and returns the result of run(). The output, if any, is last.
 template <class... Arrays>
 int RunLoop(const loop &made, std::intptr_t count, std::intptr_t *done, Arrays &...arrays) {
   char *const args[] = {arrays.data()..., nullptr};
@@ -117,7 +113,7 @@ int RunLoop(const loop &made, std::intptr_t count, std::intptr_t *done, Arrays &
   return made.run(args, &count, steps, done);
 }
 
-/// Runs the loop over all elements; the run must succeed.
+/// Runs the loop over all elements. The test fails if the run fails.
 template <class... Arrays>
 void RunAll(const loop &made, std::intptr_t count, Arrays &...arrays) {
   std::intptr_t done = -7;

@@ -1,5 +1,4 @@
-// Loops over functions that may raise stop at the first error, report how many elements are done,
-// and never mistake a result for an error.
+// Tests loops over functions that may raise. A loop stops at the first error.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -35,7 +34,7 @@ T Picky(long x) {
 template <class T>
 class Errors : public testing::Test {};
 
-/// All codes with an error value except `O`: a NULL object is never a result (see objects_test.cc).
+/// All types with an error value, except objects (see objects_test.cc).
 template <class T>
 using Tested = std::conditional_t<!std::is_same_v<T, PyObject *> && typedcall::has_error_value<T>,
                                   T, double *>;
@@ -68,11 +67,11 @@ TYPED_TEST(Errors, StopTheLoop) {
       EXPECT_EQ(calls, 4);
       EXPECT_TRUE(IsErrorValue(result.get(1)));
       EXPECT_FALSE(IsErrorValue(result.get(2)));
-      // The element that failed has no result, and the function was not called for later ones.
+      // The other elements have no result.
       for (int i = 3; i < 6; ++i) EXPECT_TRUE(Same(result.get(i), T())) << i;
       EXPECT_TRUE(result.GapsAreUntouched(6));
 
-      // Without the failing element all calls succeed, even those that return the error value.
+      // All calls succeed, even those that return the error value.
       x.set(3, 7);
       RunAll(made, 6, x, result);
       EXPECT_TRUE(IsErrorValue(result.get(4)));
@@ -94,8 +93,7 @@ TEST(ErrorsTest, AtTheFirstElementAndAtTheLast) {
   EXPECT_EQ(result.get(1), 5.0);
 }
 
-// Functions that are not marked as raising are not expected to set an exception. If one does so
-// nevertheless, the loop continues.
+// If a function without MAY_RAISE sets an exception, the loop continues.
 TEST(ErrorsTest, NobodyAsksAFunctionThatCannotRaise) {
   for (const loop_kernel asked : {loop_kernel::compiled, loop_kernel::invoker}) {
     const loop made = Make(&Picky<double>, PyNativeCallable_NEEDS_THREAD, By(asked));
@@ -107,7 +105,7 @@ TEST(ErrorsTest, NobodyAsksAFunctionThatCannotRaise) {
   }
 }
 
-// Has an error value of its own, like a Cython function with `except 5`.
+// Like a Cython function with `except 5`.
 double AtFive(long x) {
   if (x == 13) PyErr_SetString(PyExc_ValueError, "thirteen");
   return 5;
@@ -209,7 +207,7 @@ TEST(StatusTest, AFailureWithoutExceptionIsASystemError) {
   EXPECT_EQ(result.list(2), (std::vector<double>{5, 6}));
 }
 
-// The result is not what the array contained before.
+// The old contents of the array must not be the result.
 TEST(StatusTest, AResultThatIsNotWrittenIsZero) {
   Array<long> x = {1, 2};
   Array<double> result = {5, 6};
@@ -217,7 +215,6 @@ TEST(StatusTest, AResultThatIsNotWrittenIsZero) {
   EXPECT_EQ(result.list(2), (std::vector<double>{0, 0}));
 }
 
-// The status is the only result of this function.
 TEST(StatusTest, WithoutAPlaceThereIsNoResult) {
   const loop made = Make(&OnlySays, kStatus);
   EXPECT_EQ(made.output().code, PyNativeType_VOID);
@@ -238,8 +235,7 @@ auto WithSelfAndLongs(std::index_sequence<at...>) {
   return &TakesSelf<std::conditional_t<at == 0, long, long>...>;
 }
 
-// After 127 arguments and self, a place would be one argument too many; AddressSanitizer would
-// detect this.
+// After 127 arguments and self, a place would be one argument too many.
 TEST(StatusTest, WithoutAPlaceAllArgumentsMayBeThere) {
   constexpr std::size_t kMost = PyNativeSignature_MAX_ARGS;
   const auto function = WithSelfAndLongs(std::make_index_sequence<kMost>());

@@ -1,5 +1,4 @@
-// A thread runs a loop when the interpreter ends: objects on the thread's stack are not destroyed
-// without the GIL.
+// A thread runs a loop when the interpreter ends. Objects must not be destroyed without the GIL.
 #include <gtest/gtest.h>
 
 #include <vector>

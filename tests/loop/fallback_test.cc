@@ -1,5 +1,4 @@
-// Loops over functions that fall back store the Python callable's result and continue, or end with
-// its exception. The tests run with and without the GIL, and in threads that Python did not create.
+// Tests loops over functions that fall back to a Python callable.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -123,7 +122,7 @@ TEST(FallbackTest, TypesOfEveryKind) {
   EXPECT_EQ(wide_out.list(2), (std::vector<long double>{3, 0.25L}));
 }
 
-// The GIL is released for native calls, and taken again for the rare calls that fall back.
+// Only calls that fall back take the GIL.
 TEST(FallbackTest, ManyElementsRunWithoutTheGil) {
   Scope scope;
   const loop made = Back(&scope, "lambda x: x", &Root, kSafe);
@@ -175,8 +174,7 @@ TEST(FallbackTest, DetachedThreads) {
   EXPECT_TRUE(scope.Run("sys.unraisablehook = old\nassert seen == [ZeroDivisionError], seen"));
 }
 
-// A loop does not call the function while an exception is pending, because NumPy may run a loop
-// again before it checks for exceptions.
+// NumPy may run a loop again before it checks for exceptions. The loop must then do nothing.
 TEST(FallbackTest, APendingExceptionStays) {
   Scope scope;
   ASSERT_TRUE(scope.Run("calls = []"));
@@ -196,7 +194,7 @@ std::optional<double> OfModule(double x) noexcept {
 }
 typedcall::method_table methods{typedcall::def<OfModule>("of_module")};
 
-// The loop gets the callable from a resolution and keeps it alive.
+// The loop keeps the callable of a resolution alive.
 TEST(FallbackTest, OfAResolution) {
   Ref module = typedcall_test::ModuleOf(methods);
   ASSERT_TRUE(module) << TakeError();

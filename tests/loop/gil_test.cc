@@ -1,5 +1,4 @@
-// Loops release the GIL only if the entry allows it, only for long arrays, and never if an option
-// forbids it. Also tests loops that run without Python.
+// Tests when loops release the GIL, and loops that run without Python.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -26,8 +25,8 @@ long LookWide(long a, long, long, long, long) {
   return a;
 }
 
-/// Returns "held" if a loop over `count` elements had the GIL in all its calls, or "gone" if in
-/// none.
+/// Returns "held" if a loop over `count` elements holds the GIL in all calls, or "gone" if it holds
+/// the GIL in none.
 template <class Runs>
 std::string GilDuring(std::intptr_t count, Runs &&runs) {
   with_gil = without_gil = 0;
@@ -82,8 +81,7 @@ TEST(GilTest, IsKeptWhenToldTo) {
   EXPECT_EQ(GilDuring(kMany, [&](auto... arrays) { return made.run_attached(arrays...); }), "held");
 }
 
-// A function that takes objects, but needs no thread state, may only read addresses; storing an
-// object needs Python.
+// Without a thread state, a function may only read the addresses of objects.
 PyObject *Nobody() { return nullptr; }
 long AddressOf(PyObject *object) {
   return static_cast<long>(reinterpret_cast<std::intptr_t>(object));
@@ -100,7 +98,7 @@ TEST(GilTest, StoringObjectsNeedsIt) {
           .needs_thread());
 }
 
-// Proves that another thread can take the GIL during a call; the call waits for that thread.
+// This function only returns after another thread has held the GIL.
 std::atomic<bool> other_had_it{false};
 double WaitForOther(double x) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);

@@ -1,4 +1,4 @@
-// The counters of loops count which kernel ran, once for each run over at least one element.
+// Tests the counters of loops. They count each run over at least one element.
 #include <gtest/gtest.h>
 
 #include "tests/loop/arrays.h"
@@ -14,7 +14,7 @@ static_assert(stats::enabled, "the test reads the counters");
 double Twice(double x) { return x + x; }
 double Five(double x, float, long, short, double) { return x; }
 
-/// Returns the counts "compiled invoker calls-of-the-invoker" after two runs, one of them empty.
+/// Returns the three counts after two runs. One of the runs is empty.
 template <class Function, std::size_t arrays>
 std::string Counted(Function *function, std::optional<loop_kernel> asked,
                     const std::intptr_t (&steps)[arrays]) {

@@ -1,5 +1,4 @@
-// Loops over objects: the array owns results and inputs, inputs stay alive during the call, and
-// nothing leaks or is released twice. Also tests self.
+// Tests loops over objects. The arrays own inputs and results.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -12,7 +11,7 @@ namespace {
 
 constexpr std::uintptr_t kObjects = PyNativeCallable_MAY_RAISE | PyNativeCallable_NEEDS_THREAD;
 
-/// Returns an object without other references, so that its reference count is exact.
+/// Returns an object without other references.
 Ref NewObject() { return Ref::Steal(PyList_New(0)); }
 
 PyObject *Same(PyObject *object) {
@@ -31,7 +30,7 @@ PyObject *Choose(PyObject *which, PyObject *object) {
 
 PyObject *Nothing(PyObject *) { return nullptr; }
 PyObject **taken_from = nullptr;
-/// Removes its argument from the array, and returns how many references are left.
+/// Removes its argument from the array and returns the reference count.
 long TakeOut(PyObject *object) {
   Py_CLEAR(*taken_from);
   ++taken_from;
@@ -62,7 +61,7 @@ TEST(ObjectsTest, ResultsReplaceWhatWasThere) {
     EXPECT_EQ(Py_REFCNT(old.get()), counts[2]);
     EXPECT_EQ(Py_REFCNT(a.get()), counts[0] + 2);
     EXPECT_EQ(Py_REFCNT(b.get()), counts[1] + 1);
-    // A second run replaces each result by the same object.
+    // The second run replaces each result by the same object.
     RunAll(Make(&Same, kObjects), 3, input, result);
     EXPECT_EQ(Py_REFCNT(a.get()), counts[0] + 2);
     for (PyObject *object : result.list(3)) Py_DECREF(object);
@@ -111,7 +110,7 @@ TEST(ObjectsTest, AnErrorLeavesTheOldObjects) {
   for (PyObject *object : result.list(3)) Py_DECREF(object);
 }
 
-// A wrapper that returned NULL would also raise SystemError, and callers expect no NULLs in arrays.
+// A wrapper that returns NULL also raises SystemError.
 TEST(ObjectsTest, NullIsNoResult) {
   const Ref old = NewObject();
   Array<PyObject *> input = {old.get()}, result = {old.get()};
@@ -140,7 +139,7 @@ TEST(ObjectsTest, ThroughAStatus) {
   Py_DECREF(result.get(1));
 }
 
-// When the old object's destructor runs, the new object is already in the array.
+// The new object is in the array before the old one is destroyed.
 PyObject **watched = nullptr;
 PyObject *seen_by_destructor = nullptr;
 PyObject *Look(PyObject *, PyObject *) {
@@ -178,7 +177,7 @@ TEST(ObjectsTest, InputsLastAsLongAsTheCall) {
   EXPECT_EQ(out[1], 1);
 }
 
-// After random loops over a few objects, the reference counts match the contents of the arrays.
+// The reference counts must match the contents of the arrays after random loops.
 TEST(ObjectsTest, ReferencesAreExact) {
   std::mt19937 engine(20261121);
   constexpr std::intptr_t kObjectsInPlay = 5, kCount = 12;
@@ -194,7 +193,7 @@ TEST(ObjectsTest, ReferencesAreExact) {
   for (int round = 0; round < 500; ++round) {
     PyObject *which[kCount];
     for (PyObject *&object : which) object = round % 3 == 0 ? any() : objects[0].get();
-    // Inputs and outputs may overlap in the pool, in any direction.
+    // Inputs and outputs may overlap.
     const std::intptr_t in_step = static_cast<std::intptr_t>(engine() % 5) - 2;
     const std::intptr_t out_step = static_cast<std::intptr_t>(engine() % 5) - 2;
     PyObject **in = pool + (in_step < 0 ? 11 * -in_step : 0) + engine() % 16;

@@ -1,6 +1,5 @@
-// Compares loops of hundreds of random signatures with a model that handles one element after
-// another: it reads, calls and stores. Inputs and outputs overlap at random in random memory.
-// libffi makes the callee; neither the callee nor the model shares code with the loops.
+// Compares loops with random signatures with a model that handles one element after another. Inputs
+// and outputs may overlap. The callee and the model share no code with the loops.
 #include <ffi.h>
 #include <gtest/gtest.h>
 
@@ -19,7 +18,7 @@ namespace {
 
 using bytes = std::vector<unsigned char>;
 
-/// The model's own description of one of the grammar's types.
+/// A type of the grammar.
 struct Type {
   const char *letters;
   ffi_type *ffi;
@@ -53,7 +52,7 @@ const Type kTypes[] = {
     {"O", &ffi_type_pointer, sizeof(void *), 'o'},
 };
 const Type kVoid = {"v", &ffi_type_void, 0, 'v'};
-constexpr std::size_t kOrdinary = 4;  // this many types, the first ones, have compiled kernels
+constexpr std::size_t kOrdinary = 4;  // the first types have compiled kernels
 
 /// Zeroes the padding bytes of a long double.
 void ClearPadding(const Type &type, unsigned char *element) {
@@ -63,7 +62,7 @@ void ClearPadding(const Type &type, unsigned char *element) {
   }
 }
 
-/// The result of a function for given arguments: arbitrary, but always the same.
+/// A random result, which is always the same for the same arguments.
 class Outcome {
  public:
   Outcome(const Type &result, bool may_raise, const std::vector<bytes> &arguments) {
@@ -99,7 +98,7 @@ class Outcome {
   }
 };
 
-/// A C function of a random type, made at run time.
+/// A C function that is made at run time.
 class Function {
  public:
   Function(std::vector<Type> arguments, Type result, bool may_raise)
@@ -143,7 +142,7 @@ class Function {
     if (outcome.raises) PyErr_SetString(PyExc_ArithmeticError, "as it happens");
     const Type &type = self->result_;
     if (type.size == 0) return;
-    // The unused bits of a narrow result's register are garbage, but the byte of a bool is 0 or 1.
+    // The upper bits of a narrow result are garbage.
     const ffi_arg rubbish = 0x5a5a5a5a5a5a5a5au;
     if (type.size < sizeof(rubbish) && type.kind == 'i') {
       std::memcpy(result, &rubbish, sizeof(rubbish));
@@ -163,13 +162,13 @@ class Function {
   void *address_ = nullptr;
 };
 
-/// An array's location in the memory.
+/// The location of an array in the memory.
 struct Place {
   std::size_t first;
   std::intptr_t step;
 };
 
-/// Returns the number of elements before the first one for which the function raised.
+/// Returns the number of elements before the first error.
 std::intptr_t Model(const Function &function, bytes *memory, const std::vector<Place> &places,
                     std::intptr_t count) {
   const auto address = [&](std::size_t array, std::intptr_t i) {
@@ -209,7 +208,7 @@ class Random {
     return kTypes[Below(ordinary ? kOrdinary : std::size(kTypes))];
   }
 
-  /// Draws where in the memory to put `count` elements of `size` bytes, any distance apart.
+  /// Returns a random place for `count` elements of `size` bytes.
   Place AnyPlace(std::size_t size, std::intptr_t count, std::size_t memory) {
     const auto width = static_cast<std::intptr_t>(size);
     const std::intptr_t steps[] = {
@@ -224,7 +223,7 @@ class Random {
   std::mt19937_64 engine_;
 };
 
-/// If the elements do not overlap, sets each to a real object or NULL, otherwise sets all to NULL.
+/// Sets each element to an object or NULL. If elements overlap, sets all to NULL.
 void SetObjects(Random *random, unsigned char *first, std::intptr_t step, std::intptr_t count) {
   PyObject *const real[] = {nullptr, Py_None, Py_True, reinterpret_cast<PyObject *>(&PyType_Type)};
   const bool are_apart = step == 0 || std::abs(step) >= static_cast<std::intptr_t>(sizeof(real[0]));
@@ -252,7 +251,7 @@ TEST_P(RandomLoops, DoAsTheModelDoes) {
     for (std::size_t i = 0; i < arity; ++i) arguments.push_back(random.AnyType(ordinary));
     Type result = random.AnyType(ordinary);
     if (result.kind == 'o' || random.Below(20) == 0) result = kVoid;
-    // Only results with an error value may raise.
+    // Only functions with an error value may raise.
     const bool may_raise = random.Below(2) == 0 && std::strchr("ifp", result.kind) != nullptr;
     Function function(arguments, result, may_raise);
     SCOPED_TRACE(function.signature() + (may_raise ? " may raise" : ""));
@@ -264,11 +263,10 @@ TEST_P(RandomLoops, DoAsTheModelDoes) {
       const auto count = static_cast<std::intptr_t>(random.Below(layout == 0 ? 2 : 33));
       bytes memory(kMemory);
       for (unsigned char &byte : memory) {
-        // Zeros are frequent, because they make pointers and objects NULL.
+        // Zeros make pointers and objects NULL.
         byte = number % 3 == 0 ? 0 : static_cast<unsigned char>(random.Below(256));
       }
-      // With the GIL, objects come from the end of the memory; without it, any bytes are passed as
-      // objects.
+      // Without the GIL, any bytes are passed as objects.
       std::vector<Place> places;
       arguments.push_back(result);
       for (const Type &type : arguments) {

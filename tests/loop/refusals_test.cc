@@ -1,4 +1,4 @@
-// Unsupported loops are refused when they are made, with messages in plain words.
+// Tests the refusal of unsupported loops.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -36,8 +36,7 @@ TEST(RefusalsTest, FlagsThatAreNotUnderstood) {
       "the result";
   for (const std::uintptr_t flags : {std::uintptr_t{0x0200}, std::uintptr_t{0x8000},
                                      std::uintptr_t{0x01000000}, std::uintptr_t{1} << 32,
-                                     // These flags are contradictory, because an exception needs a
-                                     // thread state.
+                                     // An exception needs a thread state.
                                      PyNativeCallable_MAY_RAISE, PyNativeCallable_RETURNS_STATUS}) {
     EXPECT_EQ(Refused("d->d", flags), message) << flags;
   }
@@ -104,7 +103,7 @@ TEST(RefusalsTest, HintsAndDifferencesAreNoObstacle) {
             "made");
 }
 
-// Loops never refuse a function that the resolver returns for the flags that loops handle.
+// Loops must accept every function that the resolver returns for their flags.
 TEST(RefusalsTest, WhatTheResolverYieldsIsTaken) {
   int made = 0;
   for (std::uintptr_t flags = 0; flags < 0x200; ++flags) {
@@ -112,7 +111,7 @@ TEST(RefusalsTest, WhatTheResolverYieldsIsTaken) {
     const PyNativeCallableEntry entry = {is_error_value ? "d->d" : "d&d->i", flags,
                                          reinterpret_cast<void *>(&Twice)};
     if (!typedcall::internal::can_call(entry, typedcall::loop_capabilities)) continue;
-    typedcall::loop_options options;  // takes the flags from a resolution
+    typedcall::loop_options options;  // takes the flags of a resolution
     if ((flags & PyNativeCallable_FALLS_BACK) != 0) {
       options.callable = typedcall::object_ref::borrow(Py_None);
     }

@@ -1,5 +1,4 @@
-// Objects that a loop's function removes from the array while they are its arguments stay alive
-// during the call.
+// Tests that arguments stay alive if the function removes them from the array.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -16,17 +15,17 @@ PyObject *Same(PyObject *object) {
   return object;
 }
 
-// The running loop's array, and whether its elements' `__del__` has run.
+// The array of the running loop, and whether `__del__` has run.
 std::vector<PyObject *> elements;
 bool is_gone = false;
 PyObject *Go(PyObject *, PyObject *) {
   is_gone = true;
-  // When `__del__` runs, the object is no longer in the array.
+  // The object has already been removed from the array.
   for (PyObject *element : elements) EXPECT_EQ(element, nullptr);
   Py_RETURN_NONE;
 }
 
-/// Fills `elements` with references to one object; there are no other references to it.
+/// Fills `elements` with the only references to a new object.
 void FillWithDying(std::size_t count) {
   static PyMethodDef go = {"go", Go, METH_O, nullptr};
   const Ref callback = Ref::Steal(PyCFunction_New(&go, nullptr));
@@ -39,8 +38,7 @@ void FillWithDying(std::size_t count) {
   for (PyObject *&element : elements) element = Same(made.get());
 }
 
-/// Removes every reference from the array, as Python code run by the function may do. The
-/// function's arguments must survive, and so must their attribute.
+/// Removes every reference from the array. The arguments of the function must stay alive.
 long TakeAll(PyObject *object) {
   std::vector<PyObject *> taken(elements.size(), nullptr);
   taken.swap(elements);
@@ -76,8 +74,7 @@ double TakeAmongNumbers(double a, PyObject *object, long b) {
   return a + static_cast<double>(TakeAll(object) + b);
 }
 
-/// Runs the loop over one element, with `objects` inputs that point to `elements`, and with
-/// `output`.
+/// Runs the loop over one element. `objects` is the number of inputs; all point to `elements`.
 int RunOnElements(const loop &made, std::size_t objects, void *output) {
   std::vector<char *> args;
   for (std::size_t i = 0; i < objects; ++i) {

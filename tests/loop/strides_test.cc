@@ -1,5 +1,4 @@
-// How loops step through arrays: lengths, scalars, reductions, overlapping arrays, functions
-// without arguments or result, and the order of calls.
+// Tests how loops step through arrays.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -98,7 +97,7 @@ TEST_P(Strides, InPlace) {
   EXPECT_EQ(y.list(3), (std::vector<double>{10, 20, 30}));
 }
 
-// Each call reads the array after the previous call's result has been stored.
+// Each call reads the result of the previous call.
 TEST_P(Strides, AnOutputOneAheadOfAnInputSumsUp) {
   double values[6] = {1, 2, 3, 4, 5, 6};
   char *const at = reinterpret_cast<char *>(values);
@@ -116,7 +115,6 @@ TEST_P(Strides, BackwardsOverTheSameMemory) {
   EXPECT_EQ(std::vector<long>(values, values + 6), (std::vector<long>{7, 6, 5, 6, 7, 8}));
 }
 
-// Each element may begin inside the previous one.
 TEST_P(Strides, ElementsMayOverlapEachOther) {
   unsigned char bytes[12], expected[12];
   std::iota(bytes, bytes + 12, static_cast<unsigned char>(1));
@@ -175,7 +173,7 @@ TEST_P(Strides, AsAUfuncLoop) {
   EXPECT_EQ(result.list(2), (std::vector<double>{4, 6}));
 }
 
-// This function has more arguments than registers can hold, and all come from one array.
+// This function has more arguments than fit into registers.
 long SumOfTwelve(long a, long b, long c, long d, long e, long f, long g, long h, long i, long j,
                  long k, long l) {
   return a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f + 7 * g + 8 * h + 9 * i + 10 * j + 11 * k +

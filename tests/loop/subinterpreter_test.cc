@@ -1,5 +1,5 @@
-// Loops in a subinterpreter release the GIL. The test needs its own process, because
-// PyGILState_Check(), which other tests call, is unreliable after a subinterpreter has existed.
+// Tests that loops in a subinterpreter release the GIL. PyGILState_Check() is unreliable after a
+// subinterpreter has existed, so this is a separate program.
 #include <gtest/gtest.h>
 
 #include <atomic>

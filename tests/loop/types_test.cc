@@ -1,5 +1,4 @@
-// Loops over elements of every type code, with every kernel, with gaps, backwards and unaligned,
-// preserve every bit of the values.
+// Tests loops over elements of every type with every kernel.
 #include <gtest/gtest.h>
 
 #include <cfloat>
@@ -22,7 +21,7 @@ T Second(T, T second) {
   return second;
 }
 
-/// Makes a value of T from a small number; all bytes of the value differ.
+/// Returns a value of T whose bytes all differ.
 template <class T>
 T Value(unsigned number) {
   if constexpr (std::is_same_v<T, bool>) {
@@ -43,7 +42,7 @@ T Value(unsigned number) {
   }
 }
 
-/// True if all significant bytes are equal; a long double has ten of them.
+/// Returns true if all significant bytes are equal. A long double has ten.
 template <class T>
 bool SameBits(T a, T b) {
   if constexpr (std::is_same_v<T, PyNativeType_ComplexLongDouble>) {
@@ -58,8 +57,7 @@ bool SameBits(T a, T b) {
 template <class T>
 class Types : public testing::Test {};
 
-/// All codes, but a typed pointer in place of `O`, because loops over objects own references
-/// (objects_test.cc).
+/// A typed pointer replaces `O`, because objects_test.cc tests objects.
 template <class T>
 using Tested = std::conditional_t<std::is_same_v<T, PyObject *>, double *, T>;
 TYPED_TEST_SUITE(Types, AllTypes<Tested>);
@@ -94,7 +92,7 @@ TYPED_TEST(Types, ComesThrough) {
   }
 }
 
-// A byte that is not a valid bool counts as true, and the function gets a valid one.
+// An invalid bool counts as true.
 bool Not(bool value) { return !value; }
 int Number(bool value) {
   unsigned char byte;
@@ -117,7 +115,7 @@ TEST(TypesTest, EveryByteIsATruthValue) {
   }
 }
 
-// The callee may leave anything in the upper bits of a narrow result's register.
+// The callee may leave anything in the upper bits of a narrow result.
 long Rubbish(long value) { return value; }
 
 TEST(TypesTest, NarrowResultsAreNarrowed) {
@@ -145,7 +143,6 @@ TEST(KernelTest, CommonSignaturesAreCompiled) {
 }
 
 #if TYPEDCALL_REGISTER_IMAGE
-// These types are loaded and passed like the ones above.
 TEST(KernelTest, WhatLooksTheSameInRegistersIsCompiled) {
   for (const char *signature : {"LL->L", "qQ->n", "NN->N", "II->I", "P->P", "s->N", "&d&d->d",
                                 "Pd->d", "d->v", "->v", "dd->v", "I->d"}) {
@@ -161,7 +158,7 @@ TEST(KernelTest, TheRestGoesThroughTheInvoker) {
   }
 }
 
-// Pointers share their kernel with integers, but have a different error value.
+// Pointers share the kernel of integers, but have another error value.
 TEST(KernelTest, ErrorsThatKernelsDoNotKnowGoThroughTheInvoker) {
   constexpr std::uintptr_t raises = PyNativeCallable_MAY_RAISE | PyNativeCallable_NEEDS_THREAD;
   EXPECT_EQ(KernelOf("d->d", raises), loop_kernel::compiled);

@@ -1,5 +1,4 @@
-// Calls when memory runs out: invokers, loops, buffers, boxed calls. consumers_test.cc tests
-// look-ups.
+// Tests calls when memory runs out. consumers_test.cc tests look-ups.
 
 #include "tests/support/embedded.h"
 // embedded.h comes first because it includes Python.h.

@@ -1,5 +1,4 @@
-// Look-ups when memory runs out: tagging, resolving, call sites, falling back, providers.
-// calls_test.cc tests calls.
+// Tests look-ups when memory runs out. calls_test.cc tests calls.
 #include "typedcall/provider.h"
 // provider.h comes first because it includes Python.h.
 #include <complex>
@@ -18,7 +17,7 @@
 #include "typedcall/tag.h"
 #include "typedcall/tag_array.h"
 
-// Without memory, free-threaded CPython's dict.setdefault reports success without having added the
+// When memory runs out, dict.setdefault of free-threaded CPython reports success without adding the
 // item.
 #ifndef Py_GIL_DISABLED
 
@@ -105,7 +104,7 @@ TEST_F(Consumers, Wrappers) {
                            "m.overloaded(12345678)", "m.overloaded(1.5)", "m.mixed(1, 2.5, 3j)"}) {
     sweep(text, std::string("return ") + text);
   }
-  // What is reported is either the fault or MemoryError.
+  // The exception is either the usual one or MemoryError.
   for (const char *text : {"m.twice('x')", "m.twice()", "m.power(3.0, z=5.0)", "m.length('\\0')",
                            "m.overloaded('x')", "m.mixed(1 << 70, 2.5, 3j)"}) {
     sweep(text, std::string("try: ") + text +
@@ -150,7 +149,6 @@ TEST_F(Consumers, Tags) {
 PyTypedMethod_DEFINE(def_metadata, "def", {"d->d", 0, reinterpret_cast<void *>(twice)});
 PyTypedMethod_DEFINE(other_metadata, "other", {"d->d", 0, reinterpret_cast<void *>(power)});
 
-// A user's own array is first tagged in place, and then def by def.
 TEST_F(Consumers, Arrays) {
   const PyTypedMethodMetadata *const typed[] = {&def_metadata, nullptr};
   const PyTypedMethodMetadata *const wrong[] = {&def_metadata, &other_metadata, nullptr};
@@ -161,7 +159,7 @@ TEST_F(Consumers, Arrays) {
   Sweep(
       {"TagInPlace", [&] { return PyTypedMethod_TagInPlace(&defs[0], &def_metadata) == 0; }, make});
   Sweep({"TagArray", [&] { return PyTypedMethod_TagArray(defs, typed) == 0; }, make});
-  // A refusal changes nothing; what is reported is either the refusal or MemoryError.
+  // A refusal changes nothing. The exception is either the usual one or MemoryError.
   const auto is_refused = [&](int result, PyObject *error) {
     EXPECT_EQ(result, -1);
     EXPECT_EQ(defs[0].ml_name, untouched[0].ml_name);
@@ -224,8 +222,7 @@ TEST_F(Consumers, TablesInInstances) {
 
 TEST_F(Consumers, InstancesOfASubclass) {
   Scope scope;
-  // The class's `__call__` is looked up by name, and compared with that of the class that
-  // introduced the slot.
+  // The look-up compares the `__call__` of two classes.
   scope.Set("Callable", MakeCallableType().get());
   scope.Run("class Below(Callable): pass");
   Ref instance = scope.Eval("Below()");

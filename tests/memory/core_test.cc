@@ -1,9 +1,9 @@
-// The interface between modules and its rows when memory runs out: each allocation fails in turn.
+// Tests the interface between modules and its rows when memory runs out.
 #include <deque>
 
 #include "tests/memory/without_memory.h"
 
-// Without memory, free-threaded CPython's dict.setdefault reports success without having added the
+// When memory runs out, dict.setdefault of free-threaded CPython reports success without adding the
 // item.
 #ifndef Py_GIL_DISABLED
 
@@ -47,7 +47,7 @@ TEST_F(Installing, Again) {
          [&](bool) { EXPECT_EQ(PyTypedcall_Import(), interface_); }});
 #endif
   Sweep({"await", [&] { return PyTypedcall_Await() == interface_; }});
-  // Makes this interpreter look as if no module had installed an interface.
+  // Pretends that no module has installed an interface.
   PyObject *kept = PyInterpreterState_GetDict(PyInterpreterState_Get());
   Swept wait = {"waiting", [&] { return PyTC_Waiting() != nullptr; }, [] {},
                 [&](bool) {
@@ -56,7 +56,7 @@ TEST_F(Installing, Again) {
                     PyDict_DelItemString(kept, PyTypedcall_AWAITED_NAME);
                   }
                 }};
-  wait.cpython_leaks = true;  // modules may hold the placeholder, so it is never freed
+  wait.cpython_leaks = true;  // the placeholder is never freed
   Sweep(wait);
   Swept peek = {"peek", [&] { return PyTypedcall_Peek() == interface_; }};
   peek.is_silent = true;
@@ -129,7 +129,7 @@ TEST_F(RowsSwept, AnObjectThatIsKept) {
       [&](bool succeeded) {
         EXPECT_EQ(Retract(PyTypedcall_BY_OBJECT, number.get()), succeeded);
         EXPECT_EQ(PyDict_Size(State()->owners), 0);
-        // A retracted row without an owner is kept until the interpreter ends; this is not a leak.
+        // A retracted row without an owner is kept until the interpreter ends.
         PyTC_Row *row = PyTC_TableRows(&State()->tables[PyTypedcall_BY_OBJECT], number.get());
         if (row != nullptr) {
           PyTC_TakeOut(State(), row);
@@ -141,7 +141,7 @@ TEST_F(RowsSwept, AnObjectThatIsKept) {
 }
 
 TEST_F(RowsSwept, ManyRows) {
-  // This many keys make the table grow to its next generation.
+  // With this many keys the table must grow.
   Ref owner;
   std::deque<int> keys(13);
   Sweep({"the thirteenth row",
@@ -179,7 +179,7 @@ TEST_F(RowsSwept, Holding) {
   hold.counted = {callable.get(), owner_.get(),
                   reinterpret_cast<PyObject *>(State()->reference_type)};
 #if PY_VERSION_HEX >= 0x030D0000 && defined(Py_GIL_DISABLED)
-  hold.counted.pop_back();  // each thread counts references to it separately
+  hold.counted.pop_back();  // each thread has its own reference count for it
 #endif
   Sweep(hold);
 }

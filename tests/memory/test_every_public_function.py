@@ -1,11 +1,11 @@
-# Checks that a test in this folder calls every public function of core/'s and typedcall/'s top-level headers, and of
-# headers that these include, with each allocation failing once. Exceptions are listed below with reasons.
+# Checks that the tests in this folder call every public function. Exceptions are listed below with
+# reasons.
 import glob
 import os
 import re
 import unittest
 
-# These headers do not include Python.h, so they use no allocator.
+# These headers do not include Python.h.
 WITHOUT_ALLOCATOR = ("native_type.h", "overload_choice.h", "signature.h", "type_codes.h")
 HERE = os.path.dirname(os.path.abspath(__file__))
 ALLOCATES_NOTHING = "reads, compares or frees: takes no memory"
@@ -74,7 +74,7 @@ def public_functions(text):
     text = text.replace("decltype(auto)", "auto")
     text = re.sub(r"__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)", "", text)
     found = set()
-    # A function's name is directly before the first parenthesis of a declaration that begins at the margin.
+    # The name of a function is directly before the first parenthesis of a declaration.
     for start in re.finditer(r"^[A-Za-z_][^;{}=#()]*?\b([A-Za-z_]\w*)\s*\(", text, re.MULTILINE):
         words = start.group(0).split()
         name = start.group(1)

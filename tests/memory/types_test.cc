@@ -1,4 +1,4 @@
-// Slots of types when memory runs out: each allocation fails in turn.
+// Tests slots of types when memory runs out.
 #include <deque>
 
 #include "core/foreign_slots.h"
@@ -6,7 +6,7 @@
 #include "tests/core/extensible.h"
 #include "tests/memory/without_memory.h"
 
-// Without memory, free-threaded CPython's dict.setdefault reports success without having added the
+// When memory runs out, dict.setdefault of free-threaded CPython reports success without adding the
 // item.
 #ifndef Py_GIL_DISABLED
 
@@ -70,7 +70,7 @@ TEST_F(Types, ClassBodies) {
   }
 }
 
-// The class bypasses the metaclass's __init__, so the first look-up resolves it.
+// The first look-up resolves the type.
 TEST_F(Types, TheFirstLook) {
   scope_.Set("Base", MakeType({Slot(Id(2), 22)}).get());
   scope_.Set("Other", MakeType({Slot(Id(3), 33)}).get());
@@ -111,7 +111,7 @@ TEST_F(Types, CombinedMetaclasses) {
                }});
 }
 
-// In debug builds, PyType_Ready asserts after it has failed half-way without memory.
+// In debug builds, an assertion in PyType_Ready fails after an allocation has failed.
 #ifndef Py_DEBUG
 TEST_F(Types, Static) {
   static std::deque<PyHeapExtensibleTypeObject> types;

@@ -1,5 +1,4 @@
-// Shared by the tests of core/ without memory: rows that need no allocation, and the interface's
-// state.
+// A fixture for the tests of core/ without memory.
 #ifndef TYPEDCALL_TESTS_MEMORY_WITHOUT_MEMORY_H_
 #define TYPEDCALL_TESTS_MEMORY_WITHOUT_MEMORY_H_
 
@@ -14,12 +13,12 @@ inline PyTC_State *State() { return static_cast<PyTC_State *>(PyTypedcall_Import
 class WithoutMemory : public Rows {
  protected:
   static int Equal(const void *, const void *) { return 1; }
-  // Counts in the value, because the map that other tests use needs memory.
+  // Counts in the value, because a map would need memory.
   static void Ended(const void *value) { ++*static_cast<int *>(const_cast<void *>(value)); }
   const void *Put(int space, const void *key, const Ref &owner) {
     return Publish(space, key, owner, &value_, Ended);
   }
-  int value_ = 0, other_ = 0;  // each counts how often it was destroyed
+  int value_ = 0, other_ = 0;  // the number of times each has been destroyed
   Ref owner_ = Owner();
 };
 

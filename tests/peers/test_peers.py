@@ -1,5 +1,4 @@
-"""bench/peers: without the peers, the scripts run and report that they are missing; wrong results are not measured;
-missed targets are counted."""
+"""Tests the scripts in bench/peers without the other tools."""
 
 import contextlib
 import io
@@ -16,18 +15,18 @@ import peers
 import processes
 import run
 
-# The linker pads the beginning of the data by up to one page: 64 KB on AArch64, 4 KB elsewhere.
+# The linker pads the data by up to one page.
 PADDING = 0x10000 - 0x1000 if platform.machine() == "aarch64" else 0
 
 
 def script(name, *arguments):
-    # Without site-packages no peer is installed. The compiler must not instrument the modules.
+    # Without site-packages, no other tool is installed.
     return processes.python("-S", os.path.join(peers.HERE, name), *arguments, check=False, together=True,
                             environment=processes.UNSANITIZED)[:2]
 
 
 def module(**functions):
-    """Returns a module that check_equal accepts, with some functions replaced."""
+    """Returns a module that check_equal accepts, except for these functions."""
 
     def checked(types_of, function):
         def call(*arguments):
@@ -106,9 +105,9 @@ class Run(unittest.TestCase):
                 run.print_tables({("python", "l->l"): by_name}, "ns")
                 return run.print_targets({("python", "l->l"): by_name})
         self.assertEqual(missed(), 0)
-        self.assertEqual(missed(typedcall=1.02), 1)    # only Cython's target is missed
-        self.assertEqual(missed(typedcall=1.04), 2)    # the hand-written wrapper's target, too
-        self.assertEqual(missed(typedcall=1.5), 3)     # and also cffi's
+        self.assertEqual(missed(typedcall=1.02), 1)    # Cython's target is missed
+        self.assertEqual(missed(typedcall=1.04), 2)    # also the target of the hand-written wrapper
+        self.assertEqual(missed(typedcall=1.5), 3)     # also cffi's target
         self.assertEqual(missed(cython=0.9), 1)
 
     def test_ratio_is_of_a_round(self):
@@ -133,7 +132,7 @@ class Workshop(unittest.TestCase):
                     return stream.read()
 
             self.assertEqual(make("a"), "a")
-            self.assertEqual(make("a"), "a")  # a second run of the command would add another "a"
+            self.assertEqual(make("a"), "a")  # the command does not run again
             self.assertEqual(make("b"), "b")
             with self.assertRaises(peers.Unavailable):
                 shop.make(output, [sys.executable, "-S", "-c", "raise SystemExit(1)"], [text])

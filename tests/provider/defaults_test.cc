@@ -1,5 +1,4 @@
-// The entries that def() makes for functions with defaults: one without the last parameter, one
-// without the last two, and so on. Each entry is called as a consumer would call it.
+// Tests the entries that def() makes for functions with defaults.
 
 #include <gtest/gtest.h>
 
@@ -56,8 +55,7 @@ TEST(Defaults, MakeAnEntryForEachOfTheLastParameters) {
   EXPECT_EQ(made.shape->flags, METH_FASTCALL);
 }
 
-// Keyword-only parameters count, too, because the C function takes its parameters in order. No
-// entry leaves out a parameter without a default, even if a parameter that has one precedes it.
+// Keyword-only parameters count, because the C function takes its parameters in order.
 TEST(Defaults, BehindKeywordOnly) {
   const auto made = def<digits>("f", arg("a"), arg("b") = 8, keyword_only, arg("c") = 9);
   EXPECT_EQ(Signatures(made), "lll->l ll->l l->l");
@@ -68,7 +66,7 @@ TEST(Defaults, BehindKeywordOnly) {
             "lll->l ll->l");
 }
 
-// PyPy's own reader finds the function with all its parameters.
+// PyPy only finds the function with all parameters.
 TEST(Defaults, ChangeNothingForPyPy) {
   const auto made =
       def<distance>("distance", arg("a"), arg("b"), arg("c"), arg("d"), arg("radius") = 6371.5);
@@ -167,8 +165,7 @@ TEST(Defaults, KeepHowAFunctionReportsErrors) {
 
 int check(double *items, double factor) noexcept { return items == nullptr && factor > 0; }
 
-// With a status, "&d->i" would mean that the function stores its value in the argument, so there is
-// no such entry.
+// For a function with a status, "&d->i" would mean that the argument is the place of the value.
 TEST(Defaults, MakeNoEntryThatSaysSomethingElse) {
   EXPECT_EQ(Signatures(def<check>("f", arg("items"), arg("factor") = 1, typedcall::returns_status)),
             "&dd->i");
@@ -184,7 +181,7 @@ TEST(Overloads, HaveDefaultsInCommon) {
   ASSERT_EQ(made.shape->count, 3u);
   std::vector<std::string> all;
   for (std::size_t i = 0; i < made.shape->entries; ++i) all.push_back(made.entry(i).signature);
-  // No call from Python reaches of_mixed(x, 2) or of_doubles(3, 2).
+  // Python never calls of_mixed(x, 2) or of_doubles(3, 2).
   EXPECT_EQ(all, (std::vector<std::string>{"ll->l", "dd->d", "dl->d", "l->l", "d->d", "->l"}));
   EXPECT_EQ(pointer<long (*)(long)>(made.entry(3))(5), 7);
   EXPECT_EQ(pointer<double (*)(double)>(made.entry(4))(0.5), 2.5);

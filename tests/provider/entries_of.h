@@ -1,4 +1,4 @@
-// Helpers for tests that read the entries of defs. Include gtest first.
+// Functions that read the entries of defs. Include gtest first.
 #ifndef TESTS_PROVIDER_ENTRIES_OF_H_
 #define TESTS_PROVIDER_ENTRIES_OF_H_
 
@@ -19,7 +19,7 @@ inline PyNativeCallableEntry only(const typedcall::method &made) {
   return made.entry(0);
 }
 
-/// Returns the signatures of a def's entries, separated by spaces.
+/// Returns the signatures of a def, separated by spaces.
 inline std::string Signatures(const typedcall::method &made) {
   std::string all;
   for (std::size_t i = 0; i < made.shape->entries; ++i) {

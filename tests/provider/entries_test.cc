@@ -1,5 +1,4 @@
-// The entries that def() makes for consumers: signature, flags and address of each, PyPy's fields,
-// the calling convention, and calls such as consumers make.
+// Tests the entries that def() makes for consumers.
 
 #include <gtest/gtest.h>
 #include <pthread.h>
@@ -87,7 +86,7 @@ double of_widest(long double, PyNativeType_ComplexLongDouble, const long double 
 float single(double) noexcept { return 0; }
 const long double *widest_memory() noexcept { return nullptr; }
 
-// Python gets a float for a long double.
+// In Python a long double is a float.
 TEST(Flags, SayThatALongDoubleResultIsRoundedForPython) {
   using namespace typedcall;
   constexpr std::uintptr_t kDiffers = 0x0080, kStatus = 0x0010;
@@ -132,8 +131,7 @@ TEST(Convention, FollowsFromTheNumberOfArguments) {
   EXPECT_EQ((typedcall::def<nothing, inc>("f").shape->flags), METH_FASTCALL);
 }
 
-// PyPy treats every -1 and -0.0 of a function that may raise as an error, and supports only three
-// types.
+// PyPy treats every -1 and -0.0 as an error, and supports only three types.
 TEST(PyPyFields, SayWhatPyPyGetsRight) {
   const typedcall::method made = typedcall::def<inc>("f");
   EXPECT_EQ(made.shape->pypy_arg_types[0], 1);
@@ -207,7 +205,7 @@ TEST(Trampoline, GivesTheErrorValueForAnExceptionThatTheFunctionSet) {
   EXPECT_EQ(TakeError(), "KeyError: 'mine'");
 }
 
-// CPython may end a thread with pthread_exit() while C++ code behind the trampoline takes the GIL.
+// CPython may call pthread_exit() in a thread that takes the GIL.
 long exits_thread() { pthread_exit(nullptr); }
 
 TEST(Trampoline, LetsAThreadEnd) {
@@ -241,7 +239,7 @@ TEST(MethodTable, FillsRowsAndMetadata) {
       defs[0].ml_name - offsetof(PyPyTypedMethodMetadata, ml_name) -
       offsetof(PyTypedMethodMetadata, pypy));
   EXPECT_EQ(metadata->pypy.underlying_func, reinterpret_cast<void *>(&inc));
-  // The metadata is in front of the name even if no bits announce it.
+  // The metadata is before the name even without the bits.
   PyMethodDef announced = defs[1];
   announced.ml_flags |= METH_TYPED | METH_TYPED_EXT;
   const PyNativeCallableTable *table = PyTypedMethod_Table(&announced);

@@ -1,5 +1,5 @@
-// A thread is inside a function with releases_gil when the interpreter ends: objects on the
-// thread's stack, the wrapper's own arguments included, are not destroyed without the GIL.
+// The interpreter ends while a thread is inside a function with releases_gil. Objects must not be
+// destroyed without the GIL.
 #include "typedcall/provider.h"
 
 // After Python.h.
@@ -16,7 +16,7 @@ typedcall::method_table methods{typedcall::def<wait_with>("wait_with", typedcall
                                     "wait", typedcall::releases_gil, typedcall::arg("x"))};
 TYPEDCALL_MODULE(ending, "Functions that let the GIL go.", methods);
 
-/// Makes the module, and returns a new reference to one of its functions.
+/// Returns a new reference to a function of a new module.
 PyObject *Function(const char *name) {
   PyObject *const module = PyInit_ending();
   PyObject *const spec = PyObject_CallMethod(PyImport_ImportModule("types"), "SimpleNamespace", "");

@@ -1,5 +1,4 @@
-// The entries that def() makes for functions that fall back: signatures, flags, addresses, and
-// calls without the GIL, such as consumers make.
+// Tests the entries that def() makes for functions that fall back.
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// The entries that def() makes for functions that take self, return a status, or have types with
-// another C form: signatures, flags, addresses, and calls such as consumers make.
+// Tests the entries that def() makes for functions that take self, return a status, or have types
+// with another C form.
 
 #include <gtest/gtest.h>
 
@@ -153,7 +153,7 @@ TEST(Status, IsInSignatureAndFlags) {
     EXPECT_EQ(only(made).flags, kReturnsStatus | kNeedsThread | (differs ? kDiffers : 0))
         << signature;
     EXPECT_TRUE(PyNativeCallable_FlagsAreUsable(only(made).flags));
-    // PyPy would take the status for the result.
+    // PyPy would return the status.
     EXPECT_EQ(made.shape->pypy_arg_types[0], 0x100);
     EXPECT_FALSE(made.shape->speaks_pypy);
   }

@@ -1,5 +1,4 @@
-# Runs code in new interpreters, if Python code can create them here. Shared by tests of modules that several
-# interpreters load.
+# Runs code in new interpreters.
 from collected import only_if
 
 try:
@@ -14,12 +13,12 @@ needs_interpreters = only_if(interpreters)
 
 
 def check_in_others(test, code, still):
-    """Runs `code` in three new interpreters, one after the other, and calls `still()` after each to check that this
-    interpreter is unharmed."""
+    """Runs `code` in three new interpreters. After each one, calls `still()` to check this
+    interpreter."""
     for _ in range(3):
         interpreter = interpreters.create()
         try:
-            # run_string() returns the exception from 3.13 on, and raises it before.
+            # Before 3.13, run_string() raises the exception.
             test.assertIsNone(interpreters.run_string(interpreter, code))
         finally:
             interpreters.destroy(interpreter)

@@ -1,5 +1,4 @@
-// Functions that take buffers: spans, texts, pointers with counts, buffers among other arguments,
-// and every way to report errors. Compiled as C++17, and as C++20, which has std::span.
+// Functions that take buffers. Compiled as C++17 and C++20, because C++20 has std::span.
 
 #include <algorithm>
 #include <complex>

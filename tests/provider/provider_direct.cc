@@ -1,5 +1,4 @@
-// Functions that PyObject_Vectorcall reaches directly, similar functions that it must not, and
-// access to the fields of function objects.
+// Functions for test_direct.py.
 
 #include "typedcall/provider.h"
 
@@ -10,7 +9,7 @@ namespace {
 int calls = 0;
 long inc(long x) noexcept {
   ++calls;
-  return static_cast<long>(static_cast<unsigned long>(x) + 1);  // defined for the largest long, too
+  return static_cast<long>(static_cast<unsigned long>(x) + 1);  // no signed overflow
 }
 unsigned char narrow(unsigned char x) noexcept { return x; }
 double half(double x) noexcept { return x / 2; }
@@ -40,7 +39,7 @@ vectorcallfunc vectorcall_of(PyObject *function) {
 bool same_vectorcall(PyObject *a, PyObject *b) noexcept {
   return vectorcall_of(a) == vectorcall_of(b);
 }
-/// Returns a function object that CPython makes from the same def.
+/// Returns a function object that CPython creates from the same def.
 PyObject *twin(PyObject *function) noexcept {
   auto *builtin = reinterpret_cast<PyCFunctionObject *>(function);
   return PyCFunction_NewEx(builtin->m_ml, builtin->m_self, builtin->m_module);

@@ -1,5 +1,4 @@
-// Functions that raise by returning the error value or by throwing C++ exceptions, and functions
-// that take and return objects.
+// Functions that raise exceptions, and functions that take and return objects.
 
 #include <ios>
 #include <stdexcept>
@@ -8,7 +7,7 @@
 
 namespace {
 
-// Raises for 42, and returns any other argument, even the error value.
+// Raises for 42. Returns any other argument, even the error value.
 template <class T>
 T not_42(T value) noexcept {
   if (value < T{42} || value > T{42}) return value;
@@ -58,7 +57,7 @@ double throw_double(long kind, double) { throw_kind(kind); }
 PyObject *throw_object(long kind) { throw_kind(kind); }
 float throw_nothing() { throw_kind(6); }
 
-// For 42, sets a Python exception, but still returns the usual result, and does not throw.
+// For 42, sets a Python exception and returns the usual result.
 template <class T>
 T set_and_return(long x) {
   if (x == 42) PyErr_SetString(PyExc_ArithmeticError, "it is 42");

@@ -1,5 +1,4 @@
-// Functions that have no result for some arguments. Consumers get a status, and no exception is
-// set; Python gets the thrown exception, the value of otherwise<>, or ValueError.
+// Functions that have no result for some arguments.
 
 #include <cmath>
 #include <complex>
@@ -51,7 +50,7 @@ std::optional<PyObject *> object(long x) noexcept {
 std::optional<long> answer() noexcept { return 42; }
 std::optional<long> no_answer() noexcept { return std::nullopt; }
 
-// 20! is the largest factorial that fits; beyond it Python gets a big int.
+// 20! is the largest factorial that fits into a long.
 std::optional<long> factorial(long n) noexcept {
   if (n < 0 || n > 20) return std::nullopt;
   long product = 1;

@@ -1,4 +1,4 @@
-// A module as users write one, for tests of everything that Python can see, except calls.
+// A module for test_identity.py.
 
 #include "typedcall/provider.h"
 
@@ -21,7 +21,7 @@ typedcall::method_table methods{
     typedcall::def<answer>("answer", "answer($module, /)\n--\n\n"),
     typedcall::def<throws>("throws", "Plain text."),
     typedcall::def<static_cast<double (*)(double, double)>(add)>("plus"),
-    // The longest name that is allowed.
+    // The longest allowed name.
     typedcall::def<inc>(
         "name_of_99_bytes_"
         "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"),

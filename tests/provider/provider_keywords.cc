@@ -1,5 +1,4 @@
-// Functions whose parameters have names and defaults, or are keyword-only, and the generated
-// documentation.
+// Functions whose parameters have names and defaults.
 
 #include <cmath>
 #include <complex>
@@ -13,8 +12,8 @@ using typedcall::arg;
 using typedcall::keyword_only;
 using typedcall::positional;
 
-// Decimal digits show which parameter received which value. A function can have only one list of
-// names, so this is a template.
+// The decimal digits of the result show the arguments. This is a template because a function can
+// only have one list of names.
 template <int>
 long digits(long a, long b, long c) noexcept {
   return 100 * a + 10 * b + c;
@@ -23,7 +22,8 @@ long twice(long x) noexcept { return 2 * x; }
 constexpr auto twice_positional = +[](long x) noexcept { return 2 * x; };
 constexpr auto twice_default = +[](long x) noexcept { return 2 * x; };
 
-// Has every type that a default can have. The result is true if each parameter has its default.
+// Returns true if each parameter has its default. There is a parameter of every type that can have
+// one.
 bool all_defaults(bool flag, signed char narrow, unsigned long wide, float single, double real,
                   long double extended, std::complex<double> z, PyNativeType_ComplexFloat w,
                   const char *text, PyObject *object, const double *items, void *memory) noexcept {
@@ -80,7 +80,7 @@ typedcall::method_table methods{
     typedcall::def<twice>("twice", arg("x")),
     typedcall::def<twice_positional>("twice_positional", positional("x")),
     typedcall::def<twice_default>("twice_default", positional("x") = 21),
-    // Repeating the same names and defaults is allowed.
+    // The same names and defaults can be repeated.
     typedcall::def<twice>("twice_again", arg("x")),
     typedcall::def<twice_default>("twice_default_again", positional("x") = 21),
     typedcall::def<all_defaults>("all_defaults", arg("flag") = true, arg("narrow") = -128,
@@ -111,11 +111,10 @@ typedcall::method_table methods{
     typedcall::def<digits<10>>("behind", arg("a") = 7, keyword_only, arg("b"), arg("c") = 9),
     typedcall::def<digits<11>>("between", arg("a"), keyword_only, arg("b") = 8, arg("c")),
     typedcall::def<digits<12>>("required", arg("a"), keyword_only, arg("b"), arg("c")),
-    // Only the position of keyword_only among the parameters matters; other arguments of def<> may
-    // be anywhere.
+    // Only the order of keyword_only and the parameters matters.
     typedcall::def<one>("one", keyword_only, typedcall::pure, "Documented.", arg("x")),
     typedcall::def<one>("one_again", keyword_only, arg("x"), "Documented."),
-    // With a positional parameter this counts as another function, so it may have other names.
+    // As a function with a positional parameter, this one can have other names.
     typedcall::def<one>("one_by_position", arg("number") = 3),
     typedcall::def<offset<0>>("offset", arg("x"), keyword_only, arg("by") = 0.5),
     typedcall::def<offset<1>>("unicode_offset", arg("x"), keyword_only, arg("\xc3\xa9") = 0.5),

@@ -1,5 +1,4 @@
-// A type with methods that take self, a class method and a static method, and a module whose
-// functions take the module.
+// A type with every kind of method, and functions that take their module.
 
 #include <cmath>
 #include <stdexcept>
@@ -46,8 +45,7 @@ double scaled(vector *self, double factor, bool negate) noexcept {
   return self->x * (negate ? -factor : factor);
 }
 
-// The next functions use the state of the module that has made the class. Self may be an instance
-// of a subclass.
+// These functions use the state of the module. Self may be an instance of a subclass.
 long counted(vector *self) { return ++typedcall::state_of<methods_state>(self).calls; }
 long counted_more(vector *self, long more) {
   return typedcall::state_of<methods_state>(self).calls += more;
@@ -126,7 +124,7 @@ long calls_of_maker(PyObject *, PyObject *object) {
 }
 PyObject *me(PyObject *module) noexcept { return itself(module); }
 
-// Returns [(signature, flags)] of a callable's entries.
+// Returns [(signature, flags)] for the entries of a callable.
 PyObject *entries(PyObject *module, PyObject *callable) noexcept {
   PyMethodDef *def = PyTypedMethod_DefOf(callable);
   if (Py_TYPE(callable) == &PyClassMethodDescr_Type) {
@@ -149,7 +147,7 @@ PyObject *entries(PyObject *module, PyObject *callable) noexcept {
   return list;
 }
 
-// Calls vector.dot's entry, as a consumer would after checking the type of self.
+// Calls the entry of vector.dot as a consumer would.
 PyObject *native_dot(PyObject *module, PyObject *instance, double x, double y) noexcept {
   const typedcall::object_ref type =
       typedcall::object_ref::steal(PyObject_GetAttrString(module, "vector"));

@@ -1,5 +1,4 @@
-// For every number type, a function that returns its argument; also functions with different
-// numbers of arguments.
+// Functions that return their argument, for every number type.
 
 #include <cmath>
 

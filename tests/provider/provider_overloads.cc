@@ -1,4 +1,4 @@
-// Names with several functions; the results show which function was called.
+// Overloaded functions. The results show which function was called.
 
 #include "typedcall/provider.h"
 

@@ -1,5 +1,5 @@
-// Invalid defs that compile, but are reported when the module is imported. Each value of REFUSED
-// makes one module; only the module for 0 can be imported.
+// Invalid defs that are reported when the module is imported. Each value of REFUSED makes one
+// module. Only the module for 0 is valid.
 
 #include "typedcall/provider.h"
 

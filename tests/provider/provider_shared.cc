@@ -1,4 +1,4 @@
-// One of several modules in one shared object; a static initialiser sets its translator.
+// One of several modules in one shared object. A static initialiser sets its translator.
 #include "tests/provider/provider_shared.h"
 
 namespace {

@@ -1,5 +1,4 @@
-// The exception that all of several modules in one shared object throw, and the functions that each
-// offers, in every form of a table.
+// The exception and the functions of the modules in one shared object.
 #ifndef TYPEDCALL_TESTS_PROVIDER_PROVIDER_SHARED_H_
 #define TYPEDCALL_TESTS_PROVIDER_PROVIDER_SHARED_H_
 
@@ -8,7 +7,7 @@
 
 #include "typedcall/provider.h"
 
-// All modules throw this exception, and each translates it to a different Python exception.
+// Each module translates this exception to a different Python exception.
 struct own_error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -23,7 +22,6 @@ void to_python() {
   }
 }
 
-// These functions differ in each file, and for each number in a file.
 namespace {
 
 template <int number>

@@ -1,5 +1,4 @@
-// Three modules in one file, in provider_shared's shared object. Each sets its translator when it
-// is executed. The first module has a type, and the last one fails.
+// Three modules in one file. Each sets its translator when it is executed. The last one fails.
 #include "tests/provider/provider_shared.h"
 
 namespace {

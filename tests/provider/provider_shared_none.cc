@@ -1,4 +1,4 @@
-// A module in provider_shared's shared object; it sets no translator.
+// A module in the same shared object that sets no translator.
 #include "tests/provider/provider_shared.h"
 
 namespace {

@@ -1,4 +1,4 @@
-// A module made from two files; its translator is in the other one, provider_split_errors.cc.
+// A module made from two files. Its translator is in provider_split_errors.cc.
 #include "tests/provider/provider_shared.h"
 
 namespace {

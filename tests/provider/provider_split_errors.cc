@@ -1,4 +1,4 @@
-// The module provider_split's translator; its functions are in another file.
+// The translator of the module provider_split.
 #include "tests/provider/provider_shared.h"
 
 namespace {

@@ -1,5 +1,4 @@
-// A module whose state holds a reference; living states are counted. Executing the module fails on
-// request.
+// A module whose state holds a reference. Live states are counted.
 #include <stdexcept>
 
 #include "typedcall/provider.h"
@@ -7,7 +6,7 @@
 namespace {
 
 long living = 0;
-// The failure: 1 constructor throws, 2 exec() throws, 3 exec() returns an error, 4 clear() throws.
+// What fails: 1 constructor throws, 2 exec() throws, 3 exec() returns an error, 4 clear() throws.
 int failing = 0;
 
 struct counting_state : typedcall::module_state {
@@ -46,8 +45,7 @@ PyObject *kept(PyObject *module) {
   Py_INCREF(list);
   return list;
 }
-// Clears the module as the collector does for a module in a cycle, unless it clears another part of
-// the cycle first.
+// Clears the module as the garbage collector does.
 void clear(PyObject *module) {
   Py_TYPE(module)->tp_clear(module);
   if (PyErr_Occurred() != nullptr) PyErr_WriteUnraisable(module);

@@ -1,5 +1,4 @@
-// Functions that return a status, functions for which the provider makes a status, and functions
-// during which the GIL is released.
+// Functions with a status, and functions that release the GIL.
 
 #include <pthread.h>
 #include <time.h>
@@ -104,8 +103,7 @@ const bool has_translator = [] {
 bool holds_gil() noexcept { return PyGILState_Check() != 0; }
 bool holds_gil_with(const double *, const char *) noexcept { return holds_gil(); }
 std::atomic<int> waiting{0};
-// Returns 1 once a second thread, which needs the GIL to call this function, is inside as well, or
-// 0 after a timeout.
+// Returns 1 if another thread calls this function at the same time, or 0 after a timeout.
 long meet(long seconds) noexcept {
   const int mine = ++waiting;
   for (long i = 0; i < seconds * 1000 && waiting.load() < mine + 1 && mine % 2 == 1; ++i) {
@@ -116,7 +114,7 @@ long meet(long seconds) noexcept {
 }
 std::atomic<int> inside{0};
 std::atomic<bool> may_leave{false};
-// Holds the buffer until leave() is called, for a minute at most.
+// Holds the buffer until leave() is called.
 void touch(double *items) noexcept {
   ++inside;
   for (int i = 0; i < 60000 && !may_leave; ++i) {

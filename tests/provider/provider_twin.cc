@@ -1,6 +1,5 @@
 // Three modules are made from this file. Their functions have the same names and types, but
-// different results, which depend on TWIN. All are compiled with visible symbols, which is the
-// compilers' default, and the third one with TYPEDCALL_SEPARATE.
+// different results. All have visible symbols. The third one is compiled with TYPEDCALL_SEPARATE.
 
 #include "typedcall/provider.h"
 #include "typedcall/resolve.h"

@@ -1,5 +1,4 @@
-# Functions that take buffers, called from Python: which objects they accept, which items the C function sees, the
-# release of buffers on every path, and the errors for all other objects.
+# Tests functions that take buffers.
 import array
 import ctypes
 import gc
@@ -15,7 +14,7 @@ MODULES = (provider_buffers_17, provider_buffers_20)
 m = provider_buffers_17
 IS_PYPY = sys.implementation.name == "pypy"
 
-# By element type: its format in a memoryview, and two values.
+# For each element type: its format in a memoryview, and two values.
 ELEMENTS = {
     "bool": ("?", (False, True)),
     "b": ("b", (-128, 127)),
@@ -99,7 +98,7 @@ class Elements(unittest.TestCase):
 
     def test_no_elements(self):
         arrays = [array.array("d"), memoryview(array.array("d", [1]))[:0]]
-        if sys.version_info >= (3, 10):  # before 3.10, the items of an empty array had size 0
+        if sys.version_info >= (3, 10):  # before 3.10, the items of an empty array have size 0
             arrays.append((ctypes.c_double * 0)())
         for empty in arrays:
             self.assertEqual(m.last_d(empty), 0.0)

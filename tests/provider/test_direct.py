@@ -1,5 +1,5 @@
-# Tests which functions PyObject_Vectorcall reaches directly, and that these behave like others. Each is compared with
-# its twin, a function object that CPython made from the same def.
+# Tests which functions PyObject_Vectorcall calls directly. Each is compared with a function object
+# that CPython creates from the same def.
 import gc
 import importlib.util
 import inspect
@@ -50,7 +50,7 @@ VALUES = [0, 1, -1, 255, 256, 2 ** 30, 2 ** 40, 2 ** 63 - 1, -2 ** 63, 2 ** 63, 
 
 
 def outcome(call):
-    """Returns the type and text of the result or exception; these distinguish -0.0, nan and messages."""
+    """Returns the type and text of the result or exception."""
     try:
         result = call()
     except BaseException as error:

@@ -1,5 +1,5 @@
-# Code that Python could not use, or that consumers could not call safely, does not compile, and the compiler's message
-# states the reason in plain words. Next to each mistake is its correction, which compiles.
+# Tests that wrong code does not compile, and that the message of the compiler states the reason.
+# Next to each mistake is its correction.
 import compilers
 
 CONVERSIONS = "typedcall: Python callers can pass and get bool"
@@ -31,7 +31,7 @@ OTHERWISE = "typedcall: otherwise<> is for a function that falls back"
 SLOW = "typedcall: otherwise<> has the parameters of the def's function"
 LAST = "typedcall: the last parameter of a function that falls back and has no result"
 
-PREAMBLE = """
+PREAMBLE ="""
 #include <complex>
 #include <optional>
 #include <string>
@@ -43,7 +43,7 @@ PREAMBLE = """
 
 def module_with(member):
     """Returns a module whose state has this member."""
-    return """
+    return"""
         struct state : typedcall::module_state { %s };
         long count() noexcept;
         static typedcall::method_table methods{typedcall::def<count>("count")};
@@ -55,11 +55,11 @@ def def_of(function, arguments='"f"'):
         function, arguments)
 
 
-# By name: the mistake, words from the message, the correction.
+# For each name: the mistake, words from the message, the correction.
 CASES = {
     "char argument": (def_of("long f(char) noexcept;"), CONVERSIONS,
                       def_of("long f(signed char) noexcept;")),
-    # The template instance in the message shows which parameter is wrong.
+    # The message shows which parameter is wrong.
     "second argument": (def_of("long f(long, wchar_t, double) noexcept;"),
                         "parameter_number<2, wchar_t>",
                         def_of("long f(long, int, double) noexcept;")),
@@ -132,7 +132,6 @@ CASES = {
                  def_of("long f(long long) noexcept;")),
     "complex of integers": (def_of("long f(std::complex<int>) noexcept;"), CONVERSIONS,
                             def_of("long f(std::complex<float>) noexcept;")),
-    # This class looks like std::complex, but its layout is not guaranteed.
     "complex of someone else's": (
         def_of("namespace own { namespace std { template <class T> struct complex {"
                " T a, b; T real() const; T imag() const; }; } }"
@@ -142,7 +141,7 @@ CASES = {
                            def_of("const char *f() noexcept;")),
     "function pointer": (def_of("long f(long (*)(long)) noexcept;"), CONVERSIONS,
                          def_of("long f(void *) noexcept;")),
-    # C and C++ pass complex numbers differently, and a consumer must request C's way.
+    # C and C++ pass complex numbers differently.
     "std::complex in a signature": (
         "const char *use() { return typedcall::signature_of<std::complex<double>()>::text; }",
         NO_CODE,
@@ -310,7 +309,7 @@ CASES = {
         module_with("int traverse(visitproc, void *) const noexcept { return 0; }")),
 }
 
-# C++20 allows class types as template arguments; before, the compiler reports an error of its own.
+# Only C++20 allows class types as template arguments.
 CASES_SINCE_20 = {
     "lambda in angle brackets": (
         "constexpr auto f = [](long x) noexcept { return x; };" + def_of(""), FUNCTION,
@@ -323,7 +322,7 @@ class DoesNotCompile(compilers.Compiling):
 
     def check(self, cases, standard):
         header = self.write("preamble.h", PREAMBLE)
-        # The headers are precompiled once, because they take most of the compile time.
+        # The headers take most of the compile time.
         self.check_compiles(compilers.run(
             compilers.of_this_build(), *compilers.WARNINGS, "-x", "c++-header", "-std=" + standard, "-I.",
             *compilers.PYTHON_HEADERS, header, "-o", header + ".gch"))

@@ -1,5 +1,4 @@
-# Exceptions from functions that raise, error values that are results because no exception is set, and references to
-# objects that are passed and returned.
+# Tests exceptions, error values that are results, and reference counts.
 import sys
 import unittest
 
@@ -76,7 +75,7 @@ class Exceptions(unittest.TestCase):
 
 
 class SetsAndReturns(unittest.TestCase):
-    """Functions that may throw, but report errors by setting a Python exception and returning."""
+    """Tests functions that set a Python exception and do not throw."""
 
     def test_numbers(self):
         for name in ("schar", "ulong", "float", "double", "bool"):
@@ -123,7 +122,7 @@ class Objects(unittest.TestCase):
 
     def test_new_object(self):
         fresh = m.new_list()
-        # In some versions the variable and getrefcount's argument count as references, in others they do not.
+        # Only some versions count the variable and the argument as references.
         plain = []
         self.assertEqual(sys.getrefcount(fresh), sys.getrefcount(plain))
         self.assertIsNot(fresh, m.new_list())
@@ -140,7 +139,7 @@ class Objects(unittest.TestCase):
                 self.fail("nothing was raised")
         self.assertEqual(sys.getrefcount(value), before)
 
-    @only_if(not hasattr(sys, "gettotalrefcount"))  # NULL with no exception set aborts debug builds of CPython
+    @only_if(not hasattr(sys, "gettotalrefcount"))  # NULL without an exception aborts debug builds
     def test_null_without_exception(self):
         with self.assertRaises(SystemError):
             m.null_alone()

@@ -1,5 +1,4 @@
-# Python results of functions that fall back: the value, the thrown exception, the result of otherwise<>, or ValueError.
-# fallback_entries_test.cc covers consumers.
+# Tests what functions that fall back return in Python. fallback_entries_test.cc covers consumers.
 import inspect
 import math
 import sys
@@ -47,7 +46,6 @@ class WithoutAResult(unittest.TestCase):
             with self.assertRaises(ValueError) as caught:
                 f(-1)
             self.assertEqual(str(caught.exception), "no result for these arguments")
-        # Functions that fall back by throwing raise with the same message as those that return.
         for f in (m.root_that_throws, m.c_root_that_throws):
             with self.assertRaisesRegex(ValueError, "^no result for these arguments$"):
                 f(-11.0)

@@ -1,5 +1,4 @@
-# The provider's functions as objects: names, documentation, pickling, several module objects, interpreters with their
-# own GIL, and leaks.
+# Tests functions as objects: names, documentation, pickling, interpreters and leaks.
 import gc
 import importlib.util
 import inspect
@@ -94,5 +93,4 @@ def use_and_drop():
 
 class Leaks(unittest.TestCase):
     def test_thousand_times(self):
-        # If each module leaked one object or reference, 1000 of them would leak.
         leaks.check(use_and_drop, 1000, warm_up=2000, blocks=300, references=300)

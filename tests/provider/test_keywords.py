@@ -1,5 +1,4 @@
-# Names and defaults of parameters, including keyword-only ones: how arguments are bound, the messages for calls that do
-# not fit, and what inspect and help print, all compared with the same function written in Python.
+# Compares the names and defaults of parameters with the same functions in Python.
 import asyncio
 import inspect
 import itertools
@@ -78,7 +77,7 @@ def outcome(function, args, kwargs):
     try:
         return function(*args, **kwargs)
     except TypeError as error:
-        # From 3.13 on, the message ends with a suggestion.
+        # From 3.13 on, the message may end with a suggestion.
         return str(error).partition(". Did you mean")[0]
 
 
@@ -384,7 +383,7 @@ class Leaks(unittest.TestCase):
             loop = asyncio.new_event_loop()
             future = asyncio.Future(loop=loop)
             future.set_exception(TypeError(Odd()))
-            Raising.__index__ = future.result  # this C function raises an exception that has no traceback
+            Raising.__index__ = future.result  # a C function, so that there is no traceback
             with self.assertRaises(kind if kind is KeyboardInterrupt else TypeError):
                 m.optional(b=Raising())
             loop.close()

@@ -1,5 +1,4 @@
-# Numbers in the generated wrappers: the limits of every integer type, which objects are accepted as int or float, and
-# the largest number of arguments.
+# Tests numbers in the generated wrappers.
 import ctypes
 import decimal
 import fractions

@@ -1,5 +1,4 @@
-# Which of several functions a call reaches: one for the exact type, then one for a base class, then one with
-# conversions, in the table's order. Also tests numbers that fit none of them.
+# Tests which overload is called.
 import array
 import decimal
 import sys
@@ -34,11 +33,11 @@ def raises(method, error):
 
 class Order(unittest.TestCase):
     def test_a_python_float_is_a_double(self):
-        """Python gets the same digits as consumers that request `d->d`."""
+        """Python and consumers that request `d->d` get the same digits."""
         self.assertEqual(m.single_then_double(0.2), 0.1)
         self.assertEqual(m.single_then_double(1e300), 5e299)
         self.assertEqual(m.complex_single_then_double(0.1 + 1e300j), 0.1 + 1e300j)
-        # An int matches neither type, so the first overload to which it can be converted is called.
+        # An int matches neither type, so the first overload is called.
         self.assertEqual(m.single_then_double(3), 1.5)
 
     def test_exact(self):
@@ -87,11 +86,10 @@ class Order(unittest.TestCase):
         self.assertEqual((m.int_or_array(Array("l", [1])), m.int_or_array(3)), (INT, INT))
 
     def test_better_in_one_argument(self):
-        """For two ints, the worst argument is equally bad in all overloads, and the first overload is best for none of
-        the arguments."""
+        """For two ints, the worst argument is equally bad in all overloads."""
         for args, expected in (((1, 1), 1), ((True, 1), 1), ((1, True), 1), ((1, 1.0), 1), ((1.0, 1), 3), ((1.0, 1.0), 2)):
             self.assertEqual(m.floats_then_mixed(*args), expected, args)
-        # If an int is too large for the best overload, the others must not convert it to float.
+        # An int that is too large for the best overload must not be converted to float.
         with self.assertRaises(OverflowError):
             m.floats_then_mixed(2 ** 70, 1)
 
@@ -178,7 +176,7 @@ class Overflow(unittest.TestCase):
                 self.assertEqual(function(value), OBJECT, function.__name__)
         self.assertEqual(m.int_or_object(2 ** 40), INT)
         self.assertEqual(m.object_or_int(2 ** 40), INT)
-        # The second argument is not out of range, so it may become a float.
+        # The second argument is not out of range.
         self.assertEqual(m.ints_or_mixed(2 ** 70, 1), OBJECT)
         self.assertEqual(m.ints_or_mixed(2 ** 70, 1.0), OBJECT)
         with self.assertRaises(OverflowError):
@@ -201,7 +199,7 @@ class Overflow(unittest.TestCase):
                 call(2 ** 70, 2)
 
     def test_every_argument_that_is_out_of_range(self):
-        # Neither int may become a float, whichever is checked first. The last overload accepts both.
+        # The last overload accepts both ints. Neither may become a float.
         for args in ((300, 400), (3, 400), (Index(300), 400), (300, Index(400)), (3, Index(400))):
             self.assertEqual(m.narrow_pair(*args), INT)
         self.assertEqual((m.narrow_pair(3, 4), m.narrow_pair(300, 4)), (NARROW, INT))
@@ -227,7 +225,7 @@ class Overflow(unittest.TestCase):
         self.assertEqual(m.complex_or_object(Index(2 ** 1000)), COMPLEX)
 
     def test_nothing_pending_after_success(self):
-        # The next call that checks for a pending exception would raise one that was left.
+        # A pending exception would be raised by a later call.
         self.assertEqual(m.widths(2 ** 40), WIDE)
         self.assertEqual([m.widths(x) for x in (2 ** 40, 1)], [WIDE, NARROW])
 
@@ -307,7 +305,7 @@ class Refusals(unittest.TestCase):
                 with self.assertRaises(error) as caught:
                     function(raises("__buffer__", mine))
                 self.assertIs(caught.exception, mine)
-        # An exporter raises BufferError if it cannot provide such memory.
+        # BufferError means that the object cannot provide such memory.
         self.assertEqual(m.doubles_or_object(raises("__buffer__", BufferError("no"))), OBJECT)
 
     def test_exporters_that_refuse(self):

@@ -1,4 +1,4 @@
-# Importing a module with invalid defs fails, and the exception states the reason.
+# Tests that a module with invalid defs cannot be imported.
 import importlib
 import sys
 import unittest

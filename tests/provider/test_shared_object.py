@@ -1,5 +1,4 @@
-# Several modules in one shared object, and a module in several files: each module has its own exception translator in
-# every import order.
+# Tests several modules in one shared object, which have their own exception translators.
 import importlib.machinery
 import importlib.util
 import itertools

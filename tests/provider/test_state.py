@@ -1,4 +1,4 @@
-"""TYPEDCALL_MODULE_STATE: each module object has its own state, which dies with the module."""
+"""Tests TYPEDCALL_MODULE_STATE. Each module object has its own state."""
 import gc
 import importlib.util
 import sys
@@ -82,7 +82,7 @@ class State(unittest.TestCase):
                 self.assertEqual(self.states(), 0)
 
     def test_clear_may_throw(self):
-        # CPython's collector cannot raise, so an exception that clear() throws goes to sys.unraisablehook.
+        # The garbage collector cannot raise exceptions.
         seen = []
         before, sys.unraisablehook = sys.unraisablehook, lambda it: seen.append(it.exc_value)
         try:

@@ -1,5 +1,4 @@
-# Statuses, returned by the function or made from C++ exceptions; exceptions defined by a module; and calls during which
-# other threads run.
+# Tests functions with a status, exceptions of a module, and functions that release the GIL.
 import array
 import threading
 import unittest
@@ -62,7 +61,7 @@ class Status(unittest.TestCase):
 
     def test_overloads(self):
         self.assertEqual(m.first_of_two(1), 1.0)
-        # The message shows the types that Python passes and receives.
+        # The message shows the types that Python uses.
         with self.assertRaisesRegex(TypeError, "it offers 'l->d', 'l->Zd'"):
             m.first_of_two("x")
 

@@ -1,5 +1,4 @@
-# Modules whose functions have the same names and types, one of them compiled with TYPEDCALL_SEPARATE. Each offers its
-# own functions, whatever the symbol visibility, and consumers in one module can call the others' functions.
+# Tests modules whose functions have the same names and types. Each must offer its own functions.
 import unittest
 
 import provider_twin_1 as one

@@ -1,5 +1,4 @@
-# Long doubles, complex numbers, strings, and arguments for pointers, which must be buffers with the right items or
-# capsules with the right name.
+# Tests long doubles, complex numbers, strings and pointers.
 import array
 import ctypes
 import gc
@@ -246,7 +245,7 @@ class Buffers(unittest.TestCase):
 def complex_items(value):
     class Complex(ctypes.Structure):
         _fields_ = [("real", ctypes.c_double), ("imag", ctypes.c_double)]
-    # This is a capsule because no exporter in the standard library has "Zd" items.
+    # The standard library has no buffers with "Zd" items.
     return capsule(b"&Zd", Complex(value.real, value.imag))
 
 
@@ -254,7 +253,7 @@ KEPT = []
 
 
 def capsule(name, pointed_to):
-    """Returns a capsule with this name. The name and the memory are kept alive."""
+    """Returns a capsule with this name. Keeps the name and the memory alive."""
     new = ctypes.pythonapi.PyCapsule_New
     new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
     KEPT.append((name, pointed_to))
@@ -327,7 +326,7 @@ class Capsules(unittest.TestCase):
             self.assertEqual(m.address_const_void(text), ctypes.cast(text, ctypes.c_void_p).value)
             with self.assertRaisesRegex(TypeError, "points to a constant"):
                 m.address_void(text)
-        # An array of pointers and a memoryview of a pointer are memory, not pointers.
+        # A memoryview of a pointer is memory, not a pointer.
         pointer = ctypes.c_void_p(at)
         self.assertEqual(m.address_void(memoryview(pointer)), ctypes.addressof(pointer))
         for array_of in (numbers, (ctypes.c_void_p * 2)()):

@@ -1,6 +1,5 @@
-// Threads run Python code inside generated wrappers, conversions, boxed calls and destructors when
-// the interpreter ends. CPython before 3.14 unwinds their stacks, which must not terminate the
-// process.
+// The interpreter ends while threads run Python code inside C++ functions. CPython before 3.14
+// unwinds their stacks, which must not terminate the process.
 #include "typedcall/boxed_call.h"
 #include "typedcall/provider.h"
 #include "typedcall/resolve.h"
@@ -38,7 +37,7 @@ int by_status(PyObject *callable, double *result) {
   return object_ref::steal(Call(callable)) ? 0 : -1;
 }
 PyObject *of_self(PyObject *, PyObject *callable) { return Call(callable); }
-// run_python() lets a function that runs Python code be noexcept.
+// With run_python(), a function that runs Python code can be noexcept.
 PyObject *in_run_python(PyObject *callable) noexcept {
   return typedcall::run_python([callable] { return Call(callable); });
 }
@@ -55,8 +54,7 @@ PyObject *resolved(PyObject *callable) noexcept {
   return typedcall::resolve<double(double)>(PyTypedcall_Import(), callable) ? PyLong_FromLong(1)
                                                                             : nullptr;
 }
-// Destroys the callable's result in this thread. (A result of another thread would die in that
-// thread, without the GIL.)
+// Destroys the result of the callable in this thread.
 PyObject *let_go(PyObject *callable) noexcept {
   object_ref last = object_ref::steal(Call(callable));
   last = object_ref();
@@ -119,7 +117,7 @@ struct unwinding_state : typedcall::module_state {
 };
 TYPEDCALL_MODULE_STATE(unwinding, "Functions that run Python code.", methods, unwinding_state);
 
-/// Makes the module, and returns a new reference to it.
+/// Returns a new reference to a new module.
 PyObject *Module() {
   PyObject *const definition = PyInit_unwinding();
   PyObject *const spec = PyObject_CallMethod(PyImport_ImportModule("types"), "SimpleNamespace", "");
@@ -171,7 +169,7 @@ TEST(UnwindingTest, Conversions) {
   EXPECT_END(kPassed, "truth", "(Waiting(),)");
   EXPECT_END(kPassed, "named", "(Waiting(),)");
   EXPECT_END(kPassed, "overloaded", "(Waiting(),)");
-  // In this case the buffer is not released.
+  // Here the buffer is not released.
   EXPECT_END(kPassed, "with_buffer", "(bytearray(8), Waiting())");
 }
 
@@ -191,8 +189,7 @@ TEST(UnwindingTest, WhileAnExceptionIsHandled) {
   EXPECT_EXIT(handled("let_go", "Dying"), testing::ExitedWithCode(kStopped), "");
 }
 
-// Before 3.12 the collector may run Python code whenever an object is made, even when that is the
-// exception for a call that does not fit, made while another exception is being handled.
+// Before 3.12, creating an exception can trigger a garbage collection, which can run Python code.
 #if PY_VERSION_HEX < 0x030C0000
 TEST(UnwindingTest, Messages) {
   const auto wrong = [](const char *function, const char *arguments) {

@@ -1,5 +1,4 @@
-// The entries that def() makes with the effect `widened`: beside each one for float, one for
-// double, which returns the same result as the Python wrapper.
+// Tests the entries that def() makes with the effect `widened`.
 
 #include <gtest/gtest.h>
 

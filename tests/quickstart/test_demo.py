@@ -1,4 +1,4 @@
-"""The demo succeeds, and prints a row for every tagged function and a line for every integral."""
+"""Tests the output of the demo."""
 
 import re
 import sys

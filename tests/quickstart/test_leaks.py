@@ -1,5 +1,4 @@
-"""Importing, using and dropping the quickstart modules a thousand times leaks nothing: no references, memory blocks or
-rows of the side table."""
+"""Tests that the quickstart modules leak no references, memory blocks or rows."""
 
 import importlib
 import math
@@ -16,8 +15,8 @@ MODULES = (
     "quickstart_measure",
 )
 CYCLES = 1000
-# A leak increases the counts by CYCLES or more. The number of references is exact, except for the interpreter's own;
-# the number of memory blocks varies by hundreds with the interpreter's free lists.
+# A leak increases the counts by CYCLES or more. The number of memory blocks varies by hundreds
+# because of the interpreter's free lists.
 REFERENCES, BLOCKS = 100, CYCLES - 100
 
 

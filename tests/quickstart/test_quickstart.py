@@ -1,5 +1,4 @@
-"""The quickstart example: its functions behave like Python functions, its tags are found, its consumer makes unboxed
-calls if possible, and its instruments notice differences."""
+"""Tests the quickstart example."""
 
 import inspect
 import math

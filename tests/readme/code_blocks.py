@@ -32,10 +32,10 @@ import processes  # noqa: E402
 FENCE = re.compile(r"(?ms)((?:^<!-- test:.*?-->\s*?\n\s*)*)^```([\w{}:-]*)[^\n]*\n(.*?)^```$")
 COMMENT = re.compile(r"(?s)<!-- test: (.*?)\s*-->")
 PAGE_NEEDS = re.compile(r"<!-- page: needs ([^>]*?) -->")
-#: Blocks in these languages are tested without a comment; all others are files, output, or not run.
+#: Blocks in these languages are tested without a comment.
 LANGUAGES = {"c": ".c", "cpp": ".cc", "python": ".py", "sh": ".sh"}
 IMPLEMENTATIONS = ("cpython", "pypy")
-#: Programs come from the running interpreter's environment.
+#: Programs come from the environment of the running interpreter.
 PROGRAMS = os.path.dirname(sys.executable)
 FLAGS = {"c": ["-std=c99"], "cpp": ["-std=c++17"]}
 
@@ -69,7 +69,7 @@ class Block:
 
 
 def pages():
-    """Returns the pages whose blocks are tested, relative to the root. tests/abi covers ABI.md."""
+    """Returns the pages whose blocks are tested."""
     found = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
     return [path for path in found if path.exists()]
 
@@ -96,12 +96,12 @@ def _needs(path):
 
 
 def is_for_this_python(path):
-    """False if the page is for other implementations of Python."""
+    """Returns False if the page is for other implementations of Python."""
     return all(name == sys.implementation.name for name in _needs(path) if name in IMPLEMENTATIONS)
 
 
 def missing(path):
-    """Returns the names of modules or programs that the page needs and that are missing, or an empty string."""
+    """Returns the names of missing modules or programs that the page needs."""
     return missing_of(_needs(path))
 
 
@@ -134,8 +134,8 @@ def library_flags():
 
 
 class Folder:
-    """The folder and environment in which a page's blocks run. `flags` are compiler options, and `include_root`
-    replaces the folder in `-I.`."""
+    """The folder and environment for the blocks of a page. `flags` are compiler options, and
+    `include_root` replaces the folder in `-I.`."""
 
     def __init__(self, folder, flags=(), include_root=ROOT):
         self.folder = pathlib.Path(folder)
@@ -145,7 +145,7 @@ class Folder:
         self.scope = {"__name__": "__main__"}
         programs = self.folder / "bin"
         programs.mkdir()
-        # The pages use the interpreter's usual name, which here means the interpreter under test.
+        # In the pages, `python3` is the interpreter under test.
         includes = " ".join("-I" + shlex.quote(path) for path in sorted(
             {sysconfig.get_path("include"), sysconfig.get_path("platinclude")}))
         for name, script in [("python", 'exec %s "$@"' % shlex.quote(sys.executable)),
@@ -155,7 +155,7 @@ class Folder:
             (programs / name).write_text("#!/bin/sh\n%s\n" % script)
             (programs / name).chmod(0o755)
         path = [str(programs), PROGRAMS, os.environ.get("PATH", "")]
-        # A preloaded sanitizer must not affect child processes.
+        # Child processes must not load the sanitizer.
         self.environment = dict(processes.UNSANITIZED, PATH=os.pathsep.join(path), PYTHONPATH=str(self.folder))
 
     def run(self, block):
@@ -216,7 +216,7 @@ class Folder:
 
     @contextlib.contextmanager
     def importing(self):
-        """Makes modules in the page's folder importable inside the `with` block."""
+        """Makes the modules in the folder importable inside the `with` block."""
         sys.path.insert(0, str(self.folder))
         importlib.invalidate_caches()
         try:

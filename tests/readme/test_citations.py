@@ -1,5 +1,4 @@
-"""All citations in comments and documents exist: files and folders of the repository, sections of docs/ABI.md, and
-functions that docs/ABI.md names."""
+"""Tests that everything that comments and documents cite exists."""
 import ast
 import io
 import os
@@ -7,7 +6,7 @@ import re
 import tokenize
 import unittest
 
-# Following Bazel's links to the sources leads to the repository, which the test reads as a whole.
+# Bazel's links lead to the repository.
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 ROOMS = ("core", "typedcall", "tests", "tools", "examples", "bench", "docs", "bazel")
 KINDS = "h|hpp|c|cc|cpp|py|pyi|md|pxd|pyx|bzl|pc|sh"
@@ -45,7 +44,7 @@ def python_words(text):
 
 
 def words(path, text):
-    """Returns those parts of a file that are meant for people."""
+    """Returns the comments and docstrings of a file, or the prose of a page."""
     if path.endswith(".md"):
         return [re.sub(r"```.*?```|<!--.*?-->", "", text, flags=re.DOTALL)]
     if path.endswith(".py"):
@@ -77,13 +76,13 @@ class Repository(unittest.TestCase):
             return True
         if "/" not in cited and cited in self.names:
             return True
-        # The package's files are also cited under their installed names.
+        # Files of the package can also be cited under their installed names.
         installed = re.sub(r"^typedcall/", "typedcall/python/typedcall/", cited)
         beside = os.path.join(os.path.dirname(citing), cited)
         return any(os.path.exists(os.path.join(ROOT, path)) for path in (cited, installed, beside))
 
     def missing(self, path, text):
-        """Returns (citation, citing file) for every citation of something that does not exist."""
+        """Returns (citation, citing file) for each citation of something that does not exist."""
         # A page may cite files that the reader writes (tests/readme/code_blocks.py).
         written = set(re.findall(r"<!-- test: file (\S+) -->", text))
         for part in words(path, text):

@@ -1,5 +1,5 @@
-"""All messages that docs/how-to/troubleshooting.md explains exist in the sources. A heading contains the message that
-users see, in quotes, with `...` for names that vary."""
+"""Tests that the messages in docs/how-to/troubleshooting.md exist in the sources. Headings quote
+the messages, with `...` for names that vary."""
 import ast
 import os
 import re
@@ -8,7 +8,7 @@ import unittest
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 PAGE = os.path.join(ROOT, "docs", "how-to", "troubleshooting.md")
 HEADING = re.compile(r"(?m)^### (.*)$\n(?:<!-- message of: (.*?) -->\n)?")
-# Matches adjacent C strings, or the whole line of a preprocessor message.
+# Matches adjacent C strings.
 C_TEXT = re.compile(r'"(?:[^"\\\n]|\\.)*"(?:\s*\\?\s*"(?:[^"\\\n]|\\.)*")*')
 C_ERROR = re.compile(r"(?m)^\s*#\s*(?:error|warning)\s+((?:.*\\\n)*.*)$")
 TABLE = re.compile(r"(?m)^\| it says \|.*\n\|---.*\n((?:\|.*\n)+)")
@@ -47,7 +47,7 @@ def texts_of_sources():
 
 
 def messages(page):
-    """Returns (message, its origin if it is not ours) for each heading and each row in a table of messages."""
+    """Returns (message, origin or None) for each heading and each row in a table of messages."""
     for heading, owner in HEADING.findall(page):
         for message in re.findall(r'"([^"]*)"', heading) or [""]:
             yield message, owner
@@ -57,15 +57,13 @@ def messages(page):
 
 
 def pieces(message):
-    """Returns the parts of a message, in whole words and without varying names, that must each be in one string of a
-    source."""
+    """Returns the fixed parts of a message."""
     found = [re.sub(r"^\W+|\W+$", "", each) for each in message.split("...")]
     return [each for each in found if len(each) > 3]
 
 
 def missing_of(message, texts):
-    """Returns those pieces of a message that no source contains. At least one piece must be long enough to be
-    specific."""
+    """Returns the parts of a message that no source contains."""
     found = pieces(message)
     if not any(len(each) > 9 and " " in each for each in found):
         return [message + " (too short to be found by)"]

@@ -1,5 +1,5 @@
-"""The README's C++ example compiles unchanged, and prints the output in its comment. tests/package/test_pages.py tests
-the other blocks, and those of docs/, with the installed package."""
+"""Tests the C++ example in the README. tests/package/test_pages.py tests the other blocks, and
+those of docs/, with the installed package."""
 import os
 import pathlib
 import tempfile
@@ -16,7 +16,7 @@ class Readme(unittest.TestCase):
         self.assertLessEqual(len([line for line in code.text.splitlines() if line.strip()]), 15)
         self.assertEqual(len(list(code_blocks.commands(commands.text))), 2)
         with tempfile.TemporaryDirectory() as folder:
-            # This uses the build's headers, which a test with old headers may replace.
+            # This uses the headers of the build, which a test with old headers may replace.
             place = code_blocks.Folder(folder, include_root=os.getcwd())
             place.run(code)
             place.run(commands)

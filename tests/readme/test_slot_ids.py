@@ -1,9 +1,9 @@
-"""The registry in docs/reference/slot-ids.md lists exactly the registrars and IDs of core/slot_id.h."""
+"""Tests that docs/reference/slot-ids.md lists the registrars and IDs of core/slot_id.h."""
 import os
 import re
 import unittest
 
-# Following Bazel's links to the sources leads to the repository, which the test reads as a whole.
+# Bazel's links lead to the repository.
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 
 

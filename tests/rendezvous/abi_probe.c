@@ -1,8 +1,8 @@
-/* Reports which interface this interpreter has. A consumer for the tests of the rendezvous. */
+/* A consumer that reports which interface this interpreter has. */
 #include "core/rendezvous.h"
 #include "tests/support/c_module.h"
 
-/* abi(): Returns (major, minor, size, address) of PyTypedcall_Import's result. */
+/* abi() returns (major, minor, size, address) of the interface. */
 static PyObject *Abi(PyObject *module, PyObject *unused) {
   const PyTypedcall_Interface *interface = PyTypedcall_Import();
   if (interface == NULL) return NULL;
@@ -10,14 +10,14 @@ static PyObject *Abi(PyObject *module, PyObject *unused) {
                        (unsigned)interface->size, PyLong_FromVoidPtr((void *)(uintptr_t)interface));
 }
 
-/* peek() returns the interface's address, or None if no usable one is installed. */
+/* peek() returns the address of the interface, or None. */
 static PyObject *Peek(PyObject *module, PyObject *unused) {
   const PyTypedcall_Interface *interface = PyTypedcall_Peek();
   if (interface == NULL) Py_RETURN_NONE;
   return PyLong_FromVoidPtr((void *)(uintptr_t)interface);
 }
 
-/* find(object, idea) returns the flags of a slot, or None, without importing anything first. */
+/* find(object, idea) returns the flags of a slot, or None. */
 static PyObject *Find(PyObject *module, PyObject *args) {
   PyObject *object;
   unsigned long idea;

@@ -1,6 +1,5 @@
-// Call sites whose search is disturbed: an interface arrives after they are stamped and before the
-// entry is cached, or Python code runs during the search. The trigger is a key in the interpreter's
-// own dictionary; comparing it calls the test.
+// Tests call sites when an interface is installed, or Python code runs, during a search. A key in
+// the dictionary of the interpreter calls the test when it is compared.
 #include <malloc.h>
 
 #include <cstdlib>
@@ -23,8 +22,7 @@
 #endif
 
 #ifndef __SANITIZE_ADDRESS__
-// Freed memory is filled with a pattern that would lead a call site to an unmapped address. The
-// sanitizer makes this unnecessary.
+// Fills freed memory with a pattern. ASan makes this unnecessary.
 void *operator new[](std::size_t size) {
   void *memory = std::malloc(size);
   if (memory == nullptr) std::abort();
@@ -38,7 +36,7 @@ void operator delete[](void *memory) noexcept {
   using typedcall::internal::cache_entry;
   if (memory == nullptr) return;
   auto *bytes = static_cast<char *>(memory);
-  // glibc writes words of its own to the beginning of free blocks.
+  // glibc writes to the beginning of free blocks.
   for (std::size_t at = 0; at + sizeof(cache_entry) <= malloc_usable_size(memory);
        at += sizeof(cache_entry)) {
     cache_entry gone = {};
@@ -56,7 +54,7 @@ namespace {
 double Twice(double x) { return 2 * x; }
 const PyNativeCallableTable kTwice = {1, {{"d->d", 0, reinterpret_cast<void *>(Twice)}}};
 
-// Runs once, in the next search that checks whether an interface has been installed.
+// Called once in the next search.
 std::function<void()> during_search;
 
 PyObject *Compare(PyObject *, PyObject *) {
@@ -96,7 +94,7 @@ class Arriving : public testing::Test {
 
   static PyObject *Kept() { return PyInterpreterState_GetDict(PyInterpreterState_Get()); }
 
-  // Changes the dictionary, so the next search that needs the interface looks for it again.
+  // Changes the dictionary, so that the next search looks for the interface again.
   static void LookAgain() {
     static int times;
     Ref key = Ref::Steal(PyLong_FromLong(++times));
@@ -108,8 +106,7 @@ class Arriving : public testing::Test {
   std::optional<Scope> scope_;
 };
 
-// Simulates another thread that is half-way through installing an interface. Its steps run between
-// the check for an interface and the stamp.
+// Simulates another thread that is installing an interface.
 void SeesATagAfterAnArrival(typedcall::call_site<double(double)> &site,
                             PyTypedcall_Awaited *awaited, PyObject *callable) {
   Ref capsule = NewInterface();
@@ -127,7 +124,7 @@ void SeesATagAfterAnArrival(typedcall::call_site<double(double)> &site,
   EXPECT_FALSE(site.find(callable));
   ASSERT_TRUE(has_come);
   awaited->interface.live_counters = installed->live_counters;
-  // The number of rows now equals the one in the stamp made half-way.
+  // The number of rows is the same as in the earlier stamp.
   ASSERT_EQ(TagWith(installed, callable, &kTwice), 1) << TakeError();
   EXPECT_EQ(installed->live_counters->rows_added, 1u);
   EXPECT_TRUE(site.find(callable)) << "it remembers what was there before the interface";
@@ -143,7 +140,6 @@ TEST_F(Arriving, BetweenTheStampAndTheMemory) {
   SeesATagAfterAnArrival(site, awaited_, scope_->Eval("math.sin").get());
 }
 
-// Runs the parts of a search in the order in which a call site calls them.
 TEST_F(Arriving, WhatWasStampedBeforeIsNotRemembered) {
   Ref sin = scope_->Eval("math.sin");
   typedcall::internal::inline_cache memory;
@@ -153,7 +149,7 @@ TEST_F(Arriving, WhatWasStampedBeforeIsNotRemembered) {
   EXPECT_FALSE(before.may_remember(memory));
 }
 
-// A function on the heap; call sites read its metadata again each time.
+// A function whose def is on the heap. Call sites read its metadata again each time.
 class OnTheHeap {
  public:
   OnTheHeap() {
@@ -171,7 +167,7 @@ class OnTheHeap {
                      nullptr};
 };
 
-// During a search, the call site is used for so many other functions that it enlarges its cache.
+// The call site enlarges its cache during a search.
 void SurvivesItsOwnUse(typedcall::call_site<double(double)> &site, PyObject *callable,
                        void (*look_again)()) {
   std::vector<std::unique_ptr<OnTheHeap>> others;
@@ -190,7 +186,7 @@ void SurvivesItsOwnUse(typedcall::call_site<double(double)> &site, PyObject *cal
   }
 }
 
-// The cached entry is invalid, because the function has lost its metadata.
+// The cached entry is no longer valid.
 void SurvivesItsOwnUse(typedcall::call_site<double(double)> &site, void (*look_again)()) {
   auto function = std::make_unique<OnTheHeap>();
   EXPECT_TRUE(site.find(function->object.get()));

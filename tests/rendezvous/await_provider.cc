@@ -1,5 +1,4 @@
-// The provider's code, in a separate translation unit, because the consumer's must contain none of
-// it.
+// The provider's code is in a separate file, because the consumer must not contain it.
 #include "tests/rendezvous/await_provider.h"
 
 #include "core/rendezvous.h"

@@ -1,5 +1,4 @@
-// A consumer loaded before any provider installs nothing; it finds entries that need no interface,
-// and the others once there is one. Each test has its own interpreter.
+// Tests a consumer that is loaded before any provider. Each test has its own interpreter.
 #include "gtest/gtest.h"
 #include "tests/rendezvous/await_provider.h"
 #include "tests/support/embedded.h"
@@ -227,7 +226,7 @@ TEST_F(Await, SiblingSymbolsAreReadOnce) {
       for (const PyMethodDef &def : defs) EXPECT_EQ(ask(interface, def), def.ml_doc);
     }
     EXPECT_EQ(times_read, 2);
-    // This is a different function at the same address.
+    // Another function has the same address.
     const PyMethodDef old = defs[0];
     defs[0].ml_name = "c";
     defs[0].ml_doc = "what c offers";
@@ -268,7 +267,7 @@ TEST_F(Await, OtherThingsUnderTheNamesAreRefused) {
   EXPECT_EQ(PyTypedcall_Await(), nullptr);
   EXPECT_EQ(TakeError(),
             "ImportError: _extensibletype.typedcall_awaited_v2 is not typedcall's capsule");
-  // The waiting consumer cannot be notified, but its next search finds the interface.
+  // The consumer is not notified, but its next search finds the interface.
   ASSERT_EQ(TagWith(Install(), sin.get(), &kTwice), 1);
   EXPECT_TRUE(Finds(sin.get()));
 }
@@ -286,8 +285,7 @@ TEST_F(Await, StaysUsableWhenTheInterpretersDictionaryIsEmptied) {
   EXPECT_TRUE(site.find(sin.get()));
 }
 
-// Two modules make a placeholder at the same time: the second makes one while the first looks for
-// one.
+// Two modules make a placeholder at the same time.
 int awaits_before_other;
 PyObject *Compare(PyObject *, PyObject *) {
   if (--awaits_before_other == 0) {

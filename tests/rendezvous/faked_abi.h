@@ -1,10 +1,7 @@
-/* A provider that seems to be compiled against a future version of the ABI. Before the module is
- * executed, it installs an interface of version FAKED_MAJOR.FAKED_MINOR with unknown functions,
- * unless an interface exists. The struct's memory has exactly the size that the struct states,
- * which lets AddressSanitizer detect reads beyond it. provider.h does the rest.
+/* A provider with a future version of the ABI. It installs an interface of version
+ * FAKED_MAJOR.FAKED_MINOR with unknown functions. ASan detects reads beyond the struct.
  *
- * The known functions are those of the interpreter's real interface, which is kept alive.
- */
+ * The known functions are those of the real interface, which is kept alive. */
 #ifndef TYPEDCALL_TESTS_RENDEZVOUS_FAKED_ABI_H_
 #define TYPEDCALL_TESTS_RENDEZVOUS_FAKED_ABI_H_
 

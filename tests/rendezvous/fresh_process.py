@@ -1,7 +1,7 @@
-# Runs Python code in a separate process, in which none of our modules has been imported yet.
+# Runs Python code in a separate process.
 import processes
 
 
 def run(code):
-    """Returns the output of the process, or raises if the process fails."""
+    """Returns the output. Raises an exception if the process fails."""
     return processes.python("-X", "faulthandler", code=code, together=True, timeout=120).out

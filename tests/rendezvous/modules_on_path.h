@@ -1,4 +1,4 @@
-// For programs that embed interpreters and import this tree's extension modules.
+// Imports the extension modules of this tree in an embedded interpreter.
 #ifndef TYPEDCALL_TESTS_RENDEZVOUS_MODULES_ON_PATH_H_
 #define TYPEDCALL_TESTS_RENDEZVOUS_MODULES_ON_PATH_H_
 
@@ -11,8 +11,8 @@
 
 namespace typedcall_test {
 
-/// Puts the folders of the files that TYPEDCALL_MODULES names (space-separated) on sys.path, and
-/// imports `names` into the scope. Returns false if that raises.
+/// Adds the folders of the files in TYPEDCALL_MODULES to sys.path, and imports `names` into the
+/// scope. Returns false if an exception is raised.
 inline bool ImportInto(Scope &scope, const std::string &names) {
   const char *files = std::getenv("TYPEDCALL_MODULES");
   scope.Set("files", Ref::Steal(PyUnicode_FromString(files != nullptr ? files : "")).get());

@@ -1,6 +1,5 @@
-/* A provider of a newer minor version: its interface has functions, its type a slot, and its tag a
- * letter and flags that this tree does not know. It works whether it or a provider of this tree is
- * imported first. */
+/* A provider of a newer minor version, with functions, slots, letters and flags that this tree does
+ * not know. */
 #define FAKED_MAJOR PyTypedcall_ABI_MAJOR
 #define FAKED_MINOR (PyTypedcall_ABI_MINOR + 1)
 #define PROVIDER_NAME "newer_minor"

@@ -1,6 +1,5 @@
-/* A reader from when the interface was smaller: it uses the first three functions, and accepts any
- * interface that has them. It is compiled without our headers, because the old headers no longer
- * exist. */
+/* A reader that only uses the first three functions of the interface. It does not include our
+ * headers, because the old headers no longer exist. */
 #include <Python.h>
 #include <stdint.h>
 
@@ -32,7 +31,7 @@ static PyObject *Metaclass(PyObject *module, PyObject *unused) {
   return metaclass;
 }
 
-/* row(address) returns the int published for a def (space 1), or None. */
+/* row(address) returns the int that is published for a def, or None. */
 static PyObject *Row(PyObject *module, PyObject *address) {
   const Older *interface = Import();
   if (interface == NULL) return NULL;
@@ -49,7 +48,7 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-/* Sets `at_import`, which is true if an interface existed when this module was imported. */
+/* Sets `at_import`, which is true if there already is an interface. */
 static int Exec(PyObject *module) {
   const int is_there = Import() != NULL;
   PyErr_Clear();

@@ -1,5 +1,4 @@
-/* Installs the interface that a library of the next major version would install. The module does
- * not use it, because this tree's headers must refuse it. */
+/* Installs an interface of the next major version, which this tree must refuse. */
 #define FAKED_MAJOR (PyTypedcall_ABI_MAJOR + 1)
 #define FAKED_MINOR 5
 

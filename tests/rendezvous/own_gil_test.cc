@@ -1,5 +1,4 @@
-// Interpreters with their own GIL repeatedly import the two providers at the same time, while the
-// main interpreter uses its own providers.
+// Interpreters with their own GIL import two providers in parallel.
 #include <atomic>
 #include <thread>
 #include <vector>
@@ -27,7 +26,7 @@ const char kWork[] =
     "    found = [module.find(c(), i) for c in (Both, late) for i in (1, 2)]\n"
     "    assert found == [11, 22, 11, 22], found\n";
 
-// Creates, uses and ends an interpreter in the calling thread, which has no thread state.
+// Creates, uses and ends an interpreter. The calling thread has no thread state.
 void LiveOnce(int order, std::atomic<int> *done) {
   const OwnGilInterpreter interpreter;
   ASSERT_TRUE(interpreter.Entered()) << interpreter.Error();

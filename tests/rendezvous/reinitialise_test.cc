@@ -1,5 +1,5 @@
-// Two provider modules in a process whose interpreter ends and starts again: C statics persist,
-// everything else is made again, and every row is released exactly once.
+// Tests two providers in a process whose interpreter ends and starts again. C statics keep their
+// values.
 #include "core/custom_slots.h"
 #include "gtest/gtest.h"
 #include "tests/rendezvous/modules_on_path.h"
@@ -19,7 +19,7 @@ TEST(Reinitialise, ProvidersInBothOrders) {
       EXPECT_EQ(PyTypedcall_Peek(), nullptr) << "nothing is left of interpreter " << turn - 1;
       ASSERT_TRUE(
           ImportInto(scope, turn % 2 ? "provider_a, provider_b" : "provider_b, provider_a"));
-      // The rows have been destroyed once per earlier interpreter.
+      // Each earlier interpreter has destroyed the rows once.
       EXPECT_EQ(Number(scope, "provider_a.destroyed()"), turn);
       EXPECT_EQ(Number(scope, "provider_b.destroyed()"), turn);
       ASSERT_TRUE(
@@ -38,7 +38,6 @@ TEST(Reinitialise, ProvidersInBothOrders) {
   }
 }
 
-// The interpreter ends with one of the two modules imported, and starts again with the other.
 TEST(Reinitialise, OneThenTheOther) {
   for (const char *name : {"provider_a", "provider_b", "provider_a"}) {
     {

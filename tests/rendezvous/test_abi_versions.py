@@ -1,12 +1,12 @@
-# Modules with other versions of the ABI, in both import orders: an installer with a newer minor version and an older
-# reader work with this tree's modules; for another major version, ImportError states the reason.
+# Tests modules with other versions of the ABI. Another minor version works, but another major
+# version is an ImportError.
 import unittest
 
 import abi_probe
 from fresh_process import run
 
-# There is one metaclass, and each module finds the other's slots and rows, also in classes derived from both.
-WORK_TOGETHER = """
+# Each module finds the slots and rows of the other one.
+WORK_TOGETHER ="""
 assert one.metaclass() is two.metaclass() is type(one.Type) is type(two.Type)
 assert one.interface() == two.interface() == abi_probe.peek()
 class Both(one.Type, two.Type): pass
@@ -25,7 +25,7 @@ assert two.row(key) is None and two.row(two.key) == idea
 
 class Minors(unittest.TestCase):
     def check(self, faked, idea, expected):
-        """The interface of the module that is imported first stays, whether faked or real."""
+        """The first module that is imported installs the interface."""
         run("""
 import sys, abi_probe
 import %s as two
@@ -64,7 +64,7 @@ assert older_reader.row(id(older_reader)) is None
 
     def test_what_this_tree_does_not_know(self):
         for order in ("newer_minor, resolve_consumer", "resolve_consumer, newer_minor"):
-            run("import %s" % order + """
+            run("import %s" % order +"""
 twice, double = newer_minor.twice, resolve_consumer.call_double
 assert twice(2.5) == 5.0 == double(twice, 2.5), double(twice, 2.5)
 try: resolve_consumer.call_pair(twice, 1.0, 2.0)

@@ -1,5 +1,5 @@
-# Many threads import both providers at the same time, in new processes. Whichever thread wins, there is one metaclass.
-# To make the threads meet inside the import, every allocation collects garbage and every collection releases the GIL.
+# Many threads import both providers at the same time. There must only be one metaclass. Every
+# allocation triggers a garbage collection, which releases the GIL.
 import os
 import sys
 import unittest
@@ -8,7 +8,7 @@ from fresh_process import run
 
 TIMES = int(os.environ.get("TYPEDCALL_CONCURRENT_TIMES", 12))
 
-CODE = """
+CODE ="""
 import gc, importlib.util, os, sys, threading, time
 SEED = %d
 sys.setswitchinterval(1e-6)
@@ -70,6 +70,6 @@ print(len(pauses))
 class ConcurrentImports(unittest.TestCase):
     def test_threads(self):
         pauses = sum(int(run(CODE % seed)) for seed in range(TIMES))
-        # From 3.12 on, collections wait until a C function has returned, so threads cannot meet.
+        # From 3.12 on, collections wait until a C function has returned.
         if sys.version_info < (3, 12):
             self.assertGreater(pauses, 0, "the threads never met")

@@ -1,6 +1,4 @@
-# Subinterpreters that import both providers. Each has its own metaclass, interface and rows, and does not affect the
-# others, even if several exist at the same time, in whatever order they end. On 3.12 and 3.13 each of these
-# interpreters has its own GIL.
+# Tests subinterpreters that import both providers. Each has its own metaclass, interface and rows.
 import gc
 import sys
 import unittest
@@ -13,7 +11,7 @@ try:
 except ImportError:
     import _xxsubinterpreters as interpreters
 
-CODE = """
+CODE ="""
 import sys
 sys.path[:] = {path!r}
 import {first}, {second}

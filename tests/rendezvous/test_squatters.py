@@ -1,13 +1,12 @@
-# If another object has one of our names before the first provider is imported, the import raises a clear ImportError,
-# changes nothing, and works after the other object is removed.
+# Tests other objects under our names. The import raises ImportError and changes nothing.
 import os
 import tempfile
 import unittest
 
 from fresh_process import run
 
-# The test replaces `squat` and `leave` with code, and `words` with a part of the message.
-CODE = """
+# `squat` and `leave` are code, and `words` is a part of the message.
+CODE ="""
 import sys, types
 %(squat)s
 before = dict(vars(m)) if isinstance(m, types.ModuleType) else None
