@@ -88,8 +88,8 @@ static inline int PyTC_EqualsAcquire(const uint64_t *word, uint64_t value) {
   typedef char TYPEDCALL_INTERNAL_JOIN(words, __LINE__)[(condition) ? 1 : -1] TYPEDCALL_UNUSED
 #endif
 
-// A critical section on free-threaded builds. With the GIL these macros do nothing. Running Python
-// code or waiting lets other threads in. Do not return or jump out of the block.
+// A critical section on free-threaded builds. With the GIL these macros do nothing. Other threads
+// may run when the block runs Python code or waits. Do not return or jump out of the block.
 #ifdef Py_GIL_DISABLED
 #define PyTypedcall_BEGIN_EXCLUSIVE(object) Py_BEGIN_CRITICAL_SECTION(object)
 #define PyTypedcall_END_EXCLUSIVE() Py_END_CRITICAL_SECTION()

@@ -129,7 +129,7 @@ def read_options():
 
 
 def plan_of(options, machine):
-    """Returns (parts, texts about what is not run on this machine)."""
+    """Returns the parts, and messages that say what is not run on this machine."""
     if options.arch:
         return list((parts.musl if options.arch == "musl" else parts.cross)(machine.usual)), []
     if options.python:
@@ -176,7 +176,8 @@ def main():
         make_environments(usual, machine.pypy)
         progress("set-up is complete")
     begin = time.monotonic()
-    # The gate runs all of its parts, except for parts that ignore some files.
+    # In the gate, a part that ignores some files is skipped if it has passed for the same other
+    # files.
     is_gate = not options.arch and not options.python
     store = kept.Kept(found, "" if is_gate else "-other")
     asks_for_chance = options.seed is not None or options.seconds is not None

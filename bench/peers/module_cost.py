@@ -169,7 +169,8 @@ def check_equal(bench, ways, count):
 
 
 def measure(bench, ways, count, rounds):
-    """Returns lists of processor seconds by name: for compiling, and for generating C."""
+    """Returns two dicts of lists of processor seconds, keyed by name: one for compiling, one for
+    generating C."""
     commands = {name: bench.prepare(name, way, count) for name, way in ways.items()}
     compiled, generated = {name: [] for name in ways}, {name: [] for name in ways}
     for _ in range(rounds):

@@ -43,7 +43,7 @@ static PyObject *time_calls(PyObject *module, PyObject *args) {
     PyErr_SetString(PyExc_ValueError, "at most 8 arguments, at least one call");
     return NULL;
   }
-  // PY_VECTORCALL_ARGUMENTS_OFFSET lets the called function use the first element.
+  // PY_VECTORCALL_ARGUMENTS_OFFSET lets the callee overwrite the first element temporarily.
   PyObject *vector[MOST_ARGUMENTS + 1] = {NULL};
   for (Py_ssize_t i = 0; i < count; ++i) vector[i + 1] = PyTuple_GET_ITEM(arguments, i);
   const long long start = now_ns();

@@ -94,8 +94,8 @@ T tame_value(generator &random) {
   return static_cast<T>(std::uniform_real_distribution<double>(0.0, 3.0)(random));
 }
 
-/// Returns the number of representable values between two results. Returns 0 for two nans, and the
-/// largest number if only one is a nan.
+/// Returns the number of representable values between two results. Returns 0 if both are NaN, and
+/// the maximum if only one is.
 inline std::uint64_t distance(double a, double b) {
   if (a != a || b != b) return a != a && b != b ? 0 : std::numeric_limits<std::uint64_t>::max();
   const auto ordered = [](double value) {

@@ -1,5 +1,5 @@
-// Functions that fall back in threads without the GIL: while or after their interpreter ends, or
-// while there is another one (PEP 788, typedcall/base/attach.h on CPython 3.15).
+// Functions that fall back in threads without the GIL, during and after the end of their
+// interpreter, and beside a second interpreter (PEP 788 on CPython 3.15).
 
 #include <unistd.h>
 

@@ -20,8 +20,9 @@ class Reuse : public CallSite {
     return function;
   }
 
-  // Returns the entry that the call site finds for a second function, whose def replaces the first
-  // one's. Repeats this until the function object also has the address of the first one.
+  // Returns the entry that the call site finds for a second function. Its def has the address of
+  // the first function's def, which is gone. Repeats this until the function object also has the
+  // address of the first one.
   template <class First, class Second>
   long (*After(const First &first, const Second &second))(long) {
     for (int turn = 0; turn < 100; ++turn) {

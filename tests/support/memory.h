@@ -55,7 +55,8 @@ struct Swept {
   /// Undoes a call, whether or not it reported success, and checks the state. May be null.
   std::function<void(bool succeeded)> after = [](bool) {};
   bool is_silent = false;  ///< the call fails without setting an exception
-  /// True if CPython leaks, as it does when it makes a type. Leftover blocks are then not counted.
+  /// True for calls in which CPython itself leaks, for example when it makes a type. Leftover
+  /// blocks are then not counted.
   bool cpython_leaks = false;
   /// Called after a collection, before leftover blocks are counted.
   std::function<void()> settle = [] {};

@@ -19,7 +19,7 @@ class Bare:
     __slots__ = ()
 
 
-# A base with items; its author has declared where they are.
+# A variable-size base whose author has declared where its items are.
 Declared = td.make(foreign.Packet, 0, flags=FLAG)
 
 BASES = {"fixed": Bare, "items": foreign.Packet, "items at end": Declared, "type": type}

@@ -1,5 +1,5 @@
-# An entry whose codes differ from its function's type does not compile, and the compiler states the reason. With the
-# right codes it compiles.
+# An entry whose codes do not match its function's type does not compile, and the error says why.
+# With the right codes it compiles.
 import os
 
 import compilers

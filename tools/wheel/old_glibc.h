@@ -1,5 +1,6 @@
-// Included first in all sources of a wheel, which then runs with an older glibc and libstdc++. glibc 2.34 moved these
-// functions into libc.so.6 under a new version, but still has the older version.
+// Included first in all sources of a wheel, which then runs with an older glibc and libstdc++.
+// glibc 2.34 moved these functions into libc.so.6 under a new version, but still has the older
+// version.
 #ifdef __x86_64__
 __asm__(".symver dlopen,dlopen@GLIBC_2.2.5");
 __asm__(".symver dlclose,dlclose@GLIBC_2.2.5");

@@ -254,7 +254,7 @@ inline constexpr auto spans = &internal::spanned_function<Function>::call;
 ///
 /// A function that may throw may also set a Python exception and return any value. Use `nothrow`
 /// for a function that does not throw but runs Python code. If such a function were `noexcept`, the
-/// end of the interpreter could terminate the process (gil.h).
+/// process could be terminated when the interpreter ends (see gil.h).
 template <auto... Functions, std::size_t Length, class... Extras, class File = internal::this_file>
 TYPEDCALL_IN_LINE inline method def(const char (&name)[Length], const Extras &...extras) {
   static_assert(!(internal::may_be_function<Extras> || ...),

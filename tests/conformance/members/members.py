@@ -6,7 +6,8 @@ import sys
 
 THREAD, RAISES, NEG_ZERO, STATUS, SELF, BACK = 0x1, 0x4, 0x8, 0x10, 0x20, 0x100
 ALL = 0xffff
-#: By name: the signature, the flags below 0x10000, and calls: (arguments, C result or exception's name).
+#: The expected entry of each function: signature, flags below 0x10000, and calls. (arguments, C
+#: result or exception's name).
 FUNCTIONS = {
     "half": ("d->d", 0, [((5.0,), 2.5), ((-0.5,), -0.25)]),
     "add": ("dd->d", 0, [((5.0, 0.25), 5.25)]),

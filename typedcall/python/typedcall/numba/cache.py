@@ -119,7 +119,7 @@ def _package() -> str:
 
     digest = hashlib.sha256()
     package = Path(__file__).parents[1]
-    # Ranges, constants and the order of overloads come from all subpackages.
+    # Any subpackage may affect the compiled code, so the key covers all of them.
     for path in [*sorted(package.glob("*/*.py")), Path(attribute(_native, "__file__", ""))]:
         try:
             digest.update(path.read_bytes())

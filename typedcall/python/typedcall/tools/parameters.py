@@ -39,8 +39,8 @@ class Parameters(NamedTuple):
     optional: tuple[bool, ...]
 
     def bind(self, function: str, count: int, keywords: Iterable[str]) -> list[int]:
-        """Returns the parameter's index for each argument: first `count` arguments by position, then those by name.
-        Raises the same TypeErrors as Python."""
+        """Returns the index of each argument's parameter: first for the `count` positional
+        arguments, then for the keywords. Raises the same TypeErrors as Python."""
         if count > self.positional:
             raise TypeError(f"{function}() takes at most {self.positional} arguments by position "
                             f"({count} given)")

@@ -14,7 +14,7 @@ using calling::entry;
 using calling::given;
 using calling::overloads;
 
-/// The `duckdb_type` of DuckDB, whose numbers never change.
+/// DuckDB's enum `duckdb_type`, whose values never change.
 enum sql_type : int {
   BOOLEAN = 1,
   TINYINT,
