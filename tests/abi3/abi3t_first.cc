@@ -1,4 +1,4 @@
-// Makes code compiled for abi3t install the interface of the test program.
+// Installs the interface from code that is compiled for abi3t.
 #include "gtest/gtest.h"
 #include "tests/abi3/installer.h"
 

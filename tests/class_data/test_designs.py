@@ -29,7 +29,7 @@ def table_rows(text):
 
 
 def words_of(cells):
-    """Replaces figures by None, because they differ between machines."""
+    """Replaces figures with None, because they differ between machines."""
     return [None if cell[:1].isdigit() or cell[:1] in "+-" else cell for cell in cells]
 
 

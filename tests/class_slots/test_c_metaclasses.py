@@ -10,7 +10,7 @@ import c_metaclasses as c
 from collected import only_if
 from slot_tools import make, table
 
-import _extensibletype  # exists after the first import of a module with slots
+import _extensibletype  # slot_tools creates this module
 
 A, B = 0x01000101, 0x01000201
 Base = make({A: 1})

@@ -282,7 +282,7 @@ class Refused(unittest.TestCase):
         self.check([(B, 1), (B, 1)], ValueError, "custom slot 1 has ID 0x1000201, which occurs twice")
 
     def test_the_native_callable_slot(self):
-        # A consumer would follow any pointer at the offset.
+        # Consumers would follow any pointer at this offset.
         for value in (16, capsule()):
             self.check({SEP_201: value}, ValueError, "only C code can vouch for")
 

@@ -13,7 +13,7 @@ from at_once import at_once
 from collected import only_if
 from slot_tools import Metaclass, combined, make, table
 
-import _extensibletype  # exists after the first import of a module with slots
+import _extensibletype  # slot_tools creates this module
 
 A, B = 0x01000101, 0x01000201
 Base = make({A: 1})

@@ -1,5 +1,6 @@
 """Tests that the module in the README compiles without a warning, with many options and under the
-analysers. GCC 12 recommends its analyser for C only, so that it checks a module in C."""
+analysers. GCC's analyser checks a module in C, because GCC 12 recommends the analyser for C
+only."""
 import os
 
 import compilers

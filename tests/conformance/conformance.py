@@ -1,5 +1,4 @@
-"""Checks whether a reader follows docs/ABI.md: makes callables from the records in corpus/, runs each reader on them in
-a separate process, and reports its mistakes. README.md describes the protocol."""
+"""Checks whether readers follow docs/ABI.md. README.md describes the protocol."""
 import argparse
 import collections
 import importlib.util
@@ -14,11 +13,11 @@ import records
 
 READERS = os.path.join(records.HERE, "readers")
 EXPECTED = os.path.join(records.HERE, "expected_failures.json")
-#: Our readers that run on every CPython: the names of Python modules, or of source files without the extension.
+#: Our readers that run on every CPython.
 OURS = ["reader_c_headers", "reader_cpp_resolve", "reader_python_package", "reader_provider"]
-#: Our readers that need the library named, or, for None, a limited API that has the functions they use.
+#: Our readers that need a library. None stands for a newer limited API.
 MORE = {"reader_numba": "numba", "reader_sqlite": "apsw", "reader_limited_api": None}
-#: The Rust example must compile with Debian's rustc, which is often not first on PATH.
+#: The Rust example must compile with Debian's rustc.
 RUSTC = shutil.which("rustc", path=os.defpath) or shutil.which("rustc")
 RIGHT, WRONG, CRASHED, NOT_ASKED = "right", "wrong", "crashed", "not asked"
 #: The time limit for one batch of records, in seconds.
@@ -27,7 +26,7 @@ Answer = collections.namedtuple("Answer", "id place seen outcome")
 
 
 def prepare(reader, folder, headers=None):
-    """Compiles a reader with these headers if it is written in C or C++."""
+    """Compiles a reader that is written in C or C++ with these headers."""
     for suffix in (".c", ".cc"):
         source = os.path.join(READERS, reader + suffix)
         if os.path.exists(source):
@@ -41,7 +40,7 @@ def prepare(reader, folder, headers=None):
 
 
 def prepare_members(folder, names=("c", "ctypes", "headers")):
-    """Compiles or copies the members' modules; the member "headers" is the provider that uses our headers."""
+    """Compiles or copies the modules of the members."""
     for name in names:
         source = os.path.join(records.HERE, "members", name)
         if name in ("c", "headers"):
@@ -60,8 +59,8 @@ def prepare_members(folder, names=("c", "ctypes", "headers")):
 
 
 def pair(provider, reader, folder, python=sys.executable):
-    """Calls each of the provider's functions through the reader, in a separate process. Returns [way, name, fault] for
-    each."""
+    """Calls each function of the provider through the reader, in a separate process. Returns [way,
+    name, fault] for each."""
     done = subprocess.run([python, os.path.join(records.HERE, "members", "members.py"), provider, reader], text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment_of(folder))
     rows = [json.loads(line) for line in done.stdout.splitlines()]
@@ -74,8 +73,8 @@ def environment_of(folder):
 
 
 def ask(reader, ids, folder, python):
-    """Runs the reader on these records in a separate process. Returns the answers in order (up to a crash, if any), and
-    how the process ended."""
+    """Runs the reader on these records in a separate process. Returns (answers, how the process
+    ended)."""
     try:
         done = subprocess.run([python, os.path.join(records.HERE, "worker.py"), folder, reader], text=True, errors="replace",
                               input="\n".join(ids), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -98,8 +97,8 @@ def ask(reader, ids, folder, python):
 
 
 def run(reader, found, folder, python=sys.executable):
-    """Returns every answer of a reader. If its process dies, the pending answer is CRASHED, and a new process takes
-    over."""
+    """Returns every answer of a reader. After a crash, the answer is CRASHED, and a new process
+    takes over."""
     answers = []
     # PyPy has no interface.
     batches = [[record["id"]] for record in found
@@ -113,7 +112,7 @@ def run(reader, found, folder, python=sys.executable):
                 break
             if pending is None and not got:
                 raise RuntimeError(f"{reader} cannot be asked: {errors[-2000:]}")
-            # If no record was pending, the process died between two records.
+            # The process died between two records.
             crashed = pending or (got[-1].id, None)
             answers.append(Answer(*crashed, f"status {status}: {errors[-300:]}", CRASHED))
             batch = batch[batch.index(crashed[0]) + 1:]

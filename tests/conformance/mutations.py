@@ -1,5 +1,5 @@
-"""Tests the records: removes one check at a time from a copy of our headers, and runs the readers
-compiled with this copy. Exits with status 1 unless the records detect every mutation."""
+"""Tests the records with mutated headers. Exits with status 1 unless the records detect every
+mutation."""
 import os
 import shutil
 import sys
@@ -11,7 +11,7 @@ import records
 READERS = ("reader_c_headers", "reader_cpp_resolve")
 CALLABLE, TYPE, METHOD = "typedcall/native_callable.h", "typedcall/signature/native_type.h", "typedcall/typed_method.h"
 SIGNATURE, SIBLING, REQUEST = "typedcall/signature.h", "typedcall/sibling_symbol.h", "typedcall/resolve/request.h"
-#: The mutations: (the rule, the file, the text in that file, its replacement).
+#: The mutations: (rule, file, text in the file, replacement).
 MUTATIONS = [
     ("3.8", CALLABLE, "if (flags > UINT32_MAX || (flags", "if ((flags"),
     ("3.8", CALLABLE, "(flags & PyNativeCallable_ABI_MASK) != 0) return 0;", "0) return 0;"),
@@ -95,7 +95,7 @@ def main():
     missed = 0
     with tempfile.TemporaryDirectory() as folder:
         records.build(found, folder)
-        # If a record failed without any mutation, every mutation would count as noticed.
+        # The records must not fail without a mutation.
         unchanged = noticed_by(("", CALLABLE, "#endif  // TYPEDCALL_NATIVE_CALLABLE_H_", "#endif"), folder, asked)
         if unchanged:
             sys.exit(f"without a mutation: {unchanged}")

@@ -1,5 +1,4 @@
-// Shared by our readers in C and C++: makes a module that imports the interface and lists the
-// places that the reader reads.
+// Makes the module of a reader in C or C++.
 #ifndef TYPEDCALL_TESTS_CONFORMANCE_READER_MODULE_H_
 #define TYPEDCALL_TESTS_CONFORMANCE_READER_MODULE_H_
 

@@ -1,5 +1,4 @@
-// The C functions that records offer by name. The Python callables return other values, as
-// record_module.h explains.
+// The C functions that records offer by name. The Python callables return other values.
 #ifndef TYPEDCALL_TESTS_CONFORMANCE_RECORD_FUNCTIONS_H_
 #define TYPEDCALL_TESTS_CONFORMANCE_RECORD_FUNCTIONS_H_
 
@@ -53,7 +52,7 @@ static PyObject *same_or_null(PyObject *object) {
   return same(object);
 }
 
-// Functions whose C result is a status, or tells the caller to fall back.
+// Functions that return a status or fall back.
 static int thrice(double x, double *place) {
   if (Refuses(x)) return -7;
   *place = 3 * x;
@@ -77,7 +76,7 @@ static const char *a_text(double x) {
   return "a text";
 }
 
-// Functions that take self. The caller must pass the object that CPython would pass.
+// Functions that take self.
 static double with_self(PyObject *self, double x) { return self != NULL ? 4 * x : -1; }
 static double self_is_module(PyObject *self, double x) { return PyModule_Check(self) ? 4 * x : -1; }
 static double self_is_bound(PyObject *self, double x) {

@@ -1,6 +1,5 @@
-// The building blocks of the generated module of records: guarded memory, and callables with a
-// table in one of the places. The structs follow docs/ABI.md, not our headers, so a mistake in our
-// headers cannot hide here.
+// Functions for the generated module of records. The structs are those of docs/ABI.md, and do not
+// depend on our headers.
 #ifndef TYPEDCALL_TESTS_CONFORMANCE_RECORD_MODULE_H_
 #define TYPEDCALL_TESTS_CONFORMANCE_RECORD_MODULE_H_
 
@@ -27,12 +26,11 @@ typedef struct Table {
   Entry entries[1];
 } Table;
 
-// The data in front of a name, field by field. `kind` is the kind of struct that follows the
-// header, or stands there without a header.
+// The data before a name. `kind` is the kind of struct that follows the header or replaces it.
 enum { ALONE_NOTHING, PYPY, ONE_ARG };
 typedef struct Name {
   int flags;     // the flags of the PyMethodDef
-  int readable;  // number of mapped bytes in front of the name
+  int readable;  // number of mapped bytes before the name
   int shift;     // distance from the alignment that the struct needs
   uintptr_t details;
   int has_table;
@@ -40,14 +38,14 @@ typedef struct Name {
   uint16_t major, minor;
   uint64_t magic;
   int kind;
-  const int *codes;  // codes of PyPy's struct; memory after the last one is unmapped
+  const int *codes;  // codes of PyPy's struct, before unmapped memory
   int code_count, result, padding, argument;
   void *function;
 } Name;
 
 typedef struct Record {
   const char *id;
-  Py_ssize_t count;  // the count in the table, which may be wrong
+  Py_ssize_t count;  // the count in the table; may be wrong
   int length;        // unchanged
   const Entry *entries;
   const Name *name;     // NULL for a well-formed header with the table
@@ -56,8 +54,7 @@ typedef struct Record {
 
 // --- Guarded memory ---
 
-// Returns `size` bytes at the beginning or the end of memory that lies between two unreadable
-// pages. The memory is never freed.
+// Returns `size` bytes directly after or before an unreadable page. The memory is never freed.
 static char *Guarded(size_t size, int is_at_end) {
   const size_t page = (size_t)sysconf(_SC_PAGESIZE), room = (size + page - 1) / page * page;
   char *start = (char *)mmap(NULL, room + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -85,7 +82,7 @@ static const Table *GuardedTable(const Record *record) {
   return table;
 }
 
-// Returns the name, preceded by the data that the record puts in front of it.
+// Returns the name, with the data of the record before it.
 static const char *GuardedName(const Name *name, const Table *table) {
   char made[56 + 100] = "";
   const uintptr_t offered = name->has_table ? (uintptr_t)table : 0;
@@ -116,7 +113,7 @@ static const char *GuardedName(const Name *name, const Table *table) {
 
 // --- Callables ---
 
-// The Python result is the first argument plus 1000; no native function returns this.
+// Returns the first argument plus 1000. No native function returns this.
 static PyObject *BoxedOf(PyObject *const *arguments, Py_ssize_t count) {
   if (count < 1) return PyLong_FromLong(1000);
   PyObject *thousand = PyLong_FromLong(1000);
@@ -177,8 +174,7 @@ static PyCFunction BoxedFor(int flags) {
   }
 }
 
-// Makes a def on the heap, which is never freed, and a callable with this def: a function of the
-// module, or a method of a new type.
+// Makes a def on the heap, which is never freed, and a function or method with this def.
 static PyObject *FunctionOf(PyObject *module, const char *name, int flags, const char *binding,
                             PyMethodDef **made) {
   const int method = strcmp(binding, "static") == 0 ? METH_STATIC : 0;
@@ -271,7 +267,7 @@ static int Publish(int space, const void *key, PyObject *owner, const Record *re
   return taken == 1 ? 0 : -1;
 }
 
-// Offers the record's table for an object, or for the def of a builtin function.
+// Offers the table of the record for an object or for the def of a builtin function.
 static int Offer(PyObject *callable, const Record *record, const char *place) {
   if (strcmp(place, "object") == 0) return Publish(2, callable, callable, record);
   return Publish(1, ((PyCFunctionObject *)callable)->m_ml, callable, record);
@@ -319,7 +315,7 @@ static PyTypeObject *PlainClass(void) {
   return (PyTypeObject *)PyType_FromSpec(&spec);
 }
 
-// Makes a class, derived from the plain one, with its own slots (rule 1.11).
+// Returns a new subclass of `base` with slots (rule 1.11).
 static PyTypeObject *ClassWithSlots(PyTypeObject *base, PyObject *body, const Slot *slots,
                                     Py_ssize_t count) {
   const Interface *interface = FindInterface();
@@ -333,8 +329,7 @@ static PyTypeObject *ClassWithSlots(PyTypeObject *base, PyObject *body, const Sl
   return type;
 }
 
-// The slot at the position that consumers expect; or at position 1, with the offset of another
-// field.
+// The slot at the expected position, or at position 1 with the offset of another field.
 static const Slot kTableSlot[] = {{0x04000001, offsetof(Instance, table)}};
 static const Slot kOtherSlots[] = {{1, 0}, {0x04000001, offsetof(Instance, other)}};
 
@@ -346,8 +341,7 @@ static PyObject *InstanceOf(PyTypeObject *type, const Table *table, int is_elsew
   return (PyObject *)made;
 }
 
-// Makes the class that introduces the slot. Its namespace is a copy of `body`, or empty if that is
-// NULL.
+// Returns the class that introduces the slot. Its namespace is a copy of `body`, which may be NULL.
 static PyTypeObject *InstanceClass(PyObject *body, int is_elsewhere) {
   PyObject *namespace = body != NULL ? PyDict_Copy(body) : PyDict_New();
   PyTypeObject *plain = PlainClass();

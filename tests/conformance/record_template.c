@@ -1,5 +1,5 @@
-// The template of the module of records; records.py inserts functions, rows and symbols at the
-// marks. The module makes a callable from a record, with its table in the requested place.
+// The template of the module of records. records.py inserts functions, rows and symbols at the
+// marks.
 #include "record_module.h"
 #include "record_types.h"
 // After these.
@@ -60,8 +60,7 @@ static PyObject *OfferThere(PyObject *module, PyObject *arguments) {
   Py_RETURN_NONE;
 }
 
-// Makes the class that introduces SEP 201's slot, from a class body and a flag that puts the slot
-// at an unexpected place.
+// Makes the class that introduces SEP 201's slot.
 static PyObject *SlotClass(PyObject *module, PyObject *arguments) {
   PyObject *body;
   int is_elsewhere;
@@ -70,8 +69,7 @@ static PyObject *SlotClass(PyObject *module, PyObject *arguments) {
   return (PyObject *)InstanceClass(body, is_elsewhere);
 }
 
-// Makes an instance of a class that derives from SlotClass(), with the record's table, or with none
-// if the ID is None.
+// Makes an instance with the table of the record, or without a table if the ID is None.
 static PyObject *MakeInstance(PyObject *module, PyObject *arguments) {
   const char *id;
   PyObject *type;

@@ -1,5 +1,4 @@
-// Types for records about types (some only look extensible), and invalid or newer interfaces for
-// records about interfaces. Include after record_module.h.
+// Types and interfaces for records about them. Include after record_module.h.
 #ifndef TYPEDCALL_TESTS_CONFORMANCE_RECORD_TYPES_H_
 #define TYPEDCALL_TESTS_CONFORMANCE_RECORD_TYPES_H_
 
@@ -14,8 +13,7 @@ static size_t DataOffset(void) {
   return (sizeof(PyHeapTypeObject) + alignment - 1) / alignment * alignment;
 }
 
-// Makes a type whose metaclass is not typedcall's, but just as large. The type has `magic` where
-// our types have theirs, and a table with `slot`.
+// Makes a type whose metaclass is not typedcall's, but has the same size.
 static PyObject *TypeOfLargerMetaclass(uint64_t magic, const Slot *slot) {
   PyType_Slot slots[] = {{0, NULL}};
   PyType_Spec spec = {"conformance.LargerMetaclass", (int)DataOffset() + 64,
@@ -80,8 +78,7 @@ static PyTypeObject *StaticDerived(void) {
   return is_ready ? &type.type.ht_type : NULL;
 }
 
-// Makes a static type derived from an extensible one. CPython sets its metaclass, and the memory
-// after the type is unmapped.
+// Makes a static type derived from an extensible one. The memory after the type is unmapped.
 static PyTypeObject *StaticTypeBelow(void) {
   PyTypeObject *base = StaticBase();
   if (base == NULL) return NULL;
@@ -95,7 +92,7 @@ static PyTypeObject *StaticTypeBelow(void) {
   return PyType_Ready(type) < 0 ? NULL : type;
 }
 
-// Makes a static type whose metaclass is `type`; data that look like ours follow it.
+// Makes a static type with the metaclass `type`, followed by data that look like ours.
 static PyTypeObject *StaticTypeWithMagic(void) {
   static StaticType type;
   static Slot table[] = {{0x01000101, 77}};
@@ -124,8 +121,7 @@ static PyTypeObject *ClassWithASkip(void) {
 
 // --- Interfaces that are invalid, or newer ---
 
-// Replaces the installed interface with a copy of `size` bytes, which may have another capsule name
-// or other version numbers, or be only in the module.
+// Replaces the installed interface with a copy of `size` bytes.
 enum Where { EVERYWHERE, IN_THE_MODULE, IN_THE_DICTIONARY };
 static int ForgeInterface(const char *name, int major, int minor, int size, enum Where where) {
   const Interface *real = FindInterface();
@@ -137,8 +133,7 @@ static int ForgeInterface(const char *name, int major, int minor, int size, enum
   copy->major = (uint16_t)major;
   copy->minor = (uint16_t)minor;
   copy->size = (uint32_t)size;
-  // This reference is never released, because the capsule would come back when its last reference
-  // goes.
+  // This reference is never released, because the capsule would come back.
   Py_XINCREF(PyDict_GetItemString(kept, kCapsuleName));
   PyObject *capsule = PyCapsule_New(copy, strdup(name), NULL);
   int failed = capsule == NULL || PyDict_DelItemString(kept, kCapsuleName) < 0;

@@ -16,16 +16,16 @@ FLAGS.update(THREAD_SAFE=0x010000, PURE=0x020000, SHORT=0x040000)
 ALL = 0xffff
 LAYERS = {"entry", "request", "name", "sibling", "instance", "type", "interface", "order", "call", "values"}
 VERDICTS = {"accept", "reject", "free", "trusted"}
-#: The places where a table of entries can be, for layers that do not name a place themselves.
+#: The places where a table can be.
 TABLE_PLACES = ("name", "def", "object", "instance")
 CONVENTIONS = {"VARARGS": 1, "KEYWORDS": 2, "NOARGS": 4, "O": 8, "FASTCALL": 0x80, "METHOD": 0x200}
 C_TYPES = {"?": "_Bool", "b": "signed char", "h": "short", "i": "int", "l": "long", "q": "long long",
            "B": "unsigned char", "H": "unsigned short", "I": "unsigned int", "L": "unsigned long",
            "Q": "unsigned long long", "f": "float", "d": "double"}
 MAGIC = 0x5059545950454431
-#: What precedes a header if PyPy's codes cannot express the parameters (4.6).
+#: The code if PyPy's codes cannot express the parameters (4.6).
 NOT_FOR_PYPY = 0x100
-#: A good entry to put after a malformed one.
+#: A good entry after a malformed one.
 NEXT = ["d->d", 0, "third"]
 
 
@@ -51,7 +51,7 @@ def rules(path=os.path.join(ROOT, "docs", "ABI.md")):
 
 
 def number(value):
-    """Returns an int from an int, a text such as "0x200", or names of flags separated by "|"."""
+    """Converts an int, a text such as "0x200", or names of flags separated by "|" to an int."""
     if isinstance(value, int):
         return value
     return sum(FLAGS[word] if word in FLAGS else int(word, 0) for word in value.split("|"))
@@ -65,8 +65,7 @@ def asked(record):
 
 
 def variants(record):
-    """Yields (entries, index of the entry to be found, or None) for each table of a record: its own table and, if that
-    must be rejected, the same table followed by a good entry."""
+    """Yields (entries, index of the right entry or None) for each table of a record."""
     if "tables" in record:
         yield from ((entries, None) for _, entries in record["tables"])
         return
@@ -80,20 +79,19 @@ def variants(record):
 
 
 def wanted(record):
-    """Returns the signatures to request: the record's own, and those in `also`, which a reader might confuse with
-    it."""
+    """Returns the signatures to request."""
     own = asked(record)[0]
     also = ["d->d"] if is_of_a_text(record) else []
     return list(dict.fromkeys([own, *also, *record.get("also", [])]))
 
 
 def is_of_a_text(record):
-    """True if the record is about an invalid signature that must not be taken for the valid one that it resembles."""
+    """Returns True if the record is about an invalid signature."""
     return record["verdict"] == "reject" and not {"3.3", "3.7"}.isdisjoint(record["rules"])
 
 
 def places(record):
-    """Returns the places in which the record's table is put."""
+    """Returns the places for the table of the record."""
     if record["layer"] in ("entry", "request", "call", "values"):
         return tuple(record.get("places", TABLE_PLACES))
     if record["layer"] == "order":
@@ -107,7 +105,7 @@ def c_text(text):
 
 
 def automatic(signature, name, index):
-    """Returns a C function with a scalar signature that returns its number among the overloads, counted from 1."""
+    """Returns a C function with this scalar signature that returns its number."""
     arguments, _, result = signature.partition("->")
     types = ", ".join(C_TYPES[letter] + f" a{i}" for i, letter in enumerate(arguments)) or "void"
     unused = " ".join(f"(void)a{i};" for i in range(len(arguments)))
@@ -207,8 +205,7 @@ static const void *const {name}_used[] __attribute__((used)) = {{{name}_def, &{n
 
 
 def provider_source(found):
-    """Returns the source of a C++ module that is both reader and provider: the wrapper of each record's overloads
-    chooses by values."""
+    """Returns the source of a C++ module with the overloads of each record."""
     functions, defs = [], []
     for at, record in enumerate(record for record in found if record["layer"] == "values"):
         names = [f"f{at}_{index}" for index in range(len(record["entries"]))]
@@ -241,8 +238,7 @@ def headers():
 
 
 def compile_module(sources, name, folder, compiler="gcc", flags=(), own=None):
-    """Compiles C or C++ sources to a module in `folder`; `own` is the folder of our headers. CalledProcessError
-    contains the compiler's output."""
+    """Compiles C or C++ sources to a module in `folder`. `own` is the folder of our headers."""
     path = os.path.join(folder, name + (sysconfig.get_config_var("EXT_SUFFIX") or ".so"))
     language = ["-std=c++17"] if sources[0].endswith(".cc") else ["-std=gnu11"]
     subprocess.run([*shlex.split(compiler), *language, "-O1", "-fPIC", "-shared", "-I" + HERE, "-I" + (own or headers()),

@@ -1,7 +1,7 @@
-"""The separate process in which conformance.py runs one reader on records; it dies if the reader crashes.
+"""The process in which conformance.py runs a reader on records.
 
-    worker.py FOLDER READER < ids prints a line of JSON for each record: its id, its place, the result, whether it is
-    right; the last line says "done"
+    worker.py FOLDER READER < ids prints a line of JSON for each record: (id, place, result, whether it is right).
+    The last line says "done".
 """
 import array
 import importlib
@@ -29,7 +29,7 @@ class Float:
 
 
 def argument(given):
-    """Converts an argument from JSON. A dict stands for a value that JSON cannot express."""
+    """Converts an argument from JSON. A dict is a value that JSON cannot express."""
     if not isinstance(given, dict):
         return given
     if "array" in given:
@@ -38,7 +38,7 @@ def argument(given):
 
 
 def make(module, record, index, place):
-    """Returns a callable that has one of the record's tables in this place."""
+    """Returns a callable with a table of the record in this place."""
     name = f"{record['id']}#{index}"
     if record["layer"] == "order":
         (first, _), *others = record["tables"]
@@ -70,7 +70,7 @@ def ask(reader, callable_, signature, can, equivalent):
 
 
 def ask_for_no_signature(*question):
-    """Calls ask(), and returns None if the reader raises ValueError, which is allowed for an invalid signature."""
+    """Like ask(), but returns None if the reader raises ValueError."""
     try:
         return ask(*question)
     except ValueError:
@@ -78,7 +78,7 @@ def ask_for_no_signature(*question):
 
 
 def is_same(found, row):
-    """True if a result equals a row. None in the result stands for a value that the reader does not know."""
+    """Returns True if a result equals a row. None in the result is an unknown value."""
     return found is not None and all(a is None or a == b for a, b in zip(found, row))
 
 
@@ -96,7 +96,7 @@ def look_for_entries(reader, module, record, place):
             is_none = records.is_of_a_text(record) and wanted == signature
             found = (ask_for_no_signature if is_none else ask)(reader, callable_, wanted, can, equivalent)
             seen.append(repr(found))
-            # The following entry matches its own signature; an invalid signature finds nothing.
+            # The next entry is found for its own signature.
             is_next = expected is not None and (wanted == rows[expected][0] or not records.is_of_a_text(record))
             right &= is_same(found, rows[expected]) if is_next else found is None
     return "; ".join(seen), right
@@ -116,8 +116,8 @@ def call(function, record, callable_):
 
 
 def choose(reader, record, callable_, is_own):
-    """Like call(). If no entry fits, the right answer is the result or exception of the Python callable; if the
-    callable is the reader's own wrapper (`is_own`), the right answer is the record's exception."""
+    """Like call(). If no entry fits, the right answer is that of the Python callable, or the
+    exception of the record if `is_own`."""
     arguments = tuple(map(argument, record["arguments"]))
     expected, failure = record["gives"], None
     if expected == "boxed":
@@ -202,7 +202,7 @@ def answer(reader, module, record, place):
     return look_for_entries(reader, module, record, place)
 
 
-#: The function that a reader needs, by layer; for layers not listed this is `find`.
+#: The function that each layer needs. The default is `find`.
 NEEDS = {"type": "slot", "call": "call", "values": "choose"}
 
 
@@ -220,7 +220,7 @@ def is_for(record, reader):
 
 def main():
     folder, name = sys.argv[1:]
-    # A reader's own output must not be mixed with ours.
+    # The output of the reader must not be mixed with ours.
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8", newline="\n")
     os.dup2(2, 1)
 
@@ -244,7 +244,7 @@ def main():
     except ImportError as error:
         if not any(record["layer"] == "interface" for record in wanted):
             raise
-        # For records about interfaces, a reader's import may fail.
+        # The import may fail for records about interfaces.
         for record in wanted:
             say(record["id"], "def", repr(error), record["verdict"] == "reject")
         say("done", None, None, None)

@@ -254,7 +254,7 @@ TEST(First, AForeignMetaclassOfTheSameSize) {
   memset(data, 0, sizeof(*data));
 }
 
-// Even a static type may have its members at the end of our data.
+// A static type may have its members where our data end.
 TEST(First, AStaticTypeWithMembersWhereOursEnd) {
   struct Layout {
     PyTypeObject type;

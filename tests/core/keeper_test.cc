@@ -126,7 +126,7 @@ TEST_F(Keeping, AnObjectHasOne) {
   EXPECT_TRUE(Destroyed().empty());
 }
 
-// A fixture would outlive the interpreter.
+// This test has no fixture, because a fixture would outlive the interpreter.
 TEST(KeepingAtTheEnd, TheObjectGoesFirst) {
   Destroyed().clear();
   static const int value = 0;

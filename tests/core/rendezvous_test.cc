@@ -37,7 +37,7 @@ class Rendezvous : public testing::Test {
     EXPECT_EQ(PyTypedcall_Peek(), interface);
   }
 
-  // Replaces the interface by another capsule.
+  // Replaces the interface with another capsule.
   void PutCapsule(void *pointer, const char *name = PyTypedcall_CAPSULE_NAME) {
     Ref capsule = Ref::Steal(PyCapsule_New(pointer, name, nullptr));
     scope_->Set("capsule", capsule.get());

@@ -60,7 +60,7 @@ T Integer(std::uint64_t bits, std::uint64_t choice) {
   return static_cast<T>(bits >> (choice % 3 == 0 ? 40 : 0));
 }
 
-/// Sets these bits in the first word of the value.
+/// Returns the value with these additional bits in its first word.
 template <class T, class Word>
 T WithBits(T value, Word bits) {
   Word word;

@@ -98,7 +98,7 @@ struct Compared {
 constexpr std::uintptr_t kRaises = kMayRaise | kNeedsThread;
 constexpr std::uint64_t kAll = ~std::uint64_t{0};
 constexpr Compared kCompared[] = {
-    // These are not compared, because the value is always or never certain to be a result.
+    // A comparison with the error value does not help here.
     {"d->d", 0, 0, 0, true},
     {"d->d", 0x200, 0, 0, true},
     {"d->d", kRaises | kDiffers, 0, 0, false},

@@ -301,7 +301,7 @@ TEST_F(Foreign, ExchangeRefuses) {
   EXPECT_EQ(TakeError(), "TypeError: cannot create weak reference to 'float' object");
 }
 
-// A fixture would outlive the interpreter.
+// This test has no fixture, because a fixture would outlive the interpreter.
 TEST(ForeignAtTheEnd, ReplacedValuesHaveGoneWithTheirOwner) {
   // If classes are never freed, the interpreter keeps the values until its end.
   const bool can_die = typedcall_test::ClassesCanDie();

@@ -36,7 +36,7 @@ class Hierarchy:
         self.random = random.Random(seed)
         self.rule = Rule()
         self.types = []    # extensible ones
-        # These types have no dict, because PyType_From* crashes if another base than the first has
+        # These types have no dict, because PyType_From* crashes if a base other than the first has
         # one.
         self.others = [object] + [type("P", (), {"__slots__": ()}) for _ in range(2)]
         self.pending = {}  # unresolved type -> own slots

@@ -61,7 +61,7 @@ TEST(ObjectsTest, ResultsReplaceWhatWasThere) {
     EXPECT_EQ(Py_REFCNT(old.get()), counts[2]);
     EXPECT_EQ(Py_REFCNT(a.get()), counts[0] + 2);
     EXPECT_EQ(Py_REFCNT(b.get()), counts[1] + 1);
-    // The second run replaces each result by the same object.
+    // The second run replaces each result with the same object.
     RunAll(Make(&Same, kObjects), 3, input, result);
     EXPECT_EQ(Py_REFCNT(a.get()), counts[0] + 2);
     for (PyObject *object : result.list(3)) Py_DECREF(object);

@@ -1,4 +1,4 @@
-// Compares loops with random signatures with a model that handles one element after another. Inputs
+// Compares loops over random functions with a model that handles one element after another. Inputs
 // and outputs may overlap. The callee and the model share no code with the loops.
 #include <ffi.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// A fixture for the tests of core/ without memory.
+// A fixture for tests of core/ when memory runs out.
 #ifndef TYPEDCALL_TESTS_MEMORY_WITHOUT_MEMORY_H_
 #define TYPEDCALL_TESTS_MEMORY_WITHOUT_MEMORY_H_
 

@@ -42,7 +42,7 @@ PREAMBLE ="""
 
 
 def module_with(member):
-    """Returns a module whose state has this member."""
+    """Returns the source of a module whose state has this member."""
     return"""
         struct state : typedcall::module_state { %s };
         long count() noexcept;

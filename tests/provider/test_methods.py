@@ -133,7 +133,7 @@ class Modules(unittest.TestCase):
             self.assertEqual((v.counted_either(2), v.counted_either(2.0)), (before + 7, before + 9), owner)
             self.assertEqual((owner.counted_by_class(), v.counted_by_class()), (before + 10, before + 11), owner)
             self.assertEqual((copy.calls_of(v), copy.calls_of(owner), copy.calls_of(copy)), (before + 11,) * 3)
-        # Another module object has another state.
+        # Each module object has its own state.
         self.assertLess(m.calls_of(m), copy.count() - 20)
         self.assertEqual(m.calls_of(v), copy.calls_of(copy))
 

@@ -1,5 +1,4 @@
-"""The code blocks of the project's pages, and how each is tested. Only this file defines what a fence and a comment
-above it mean:
+"""The code blocks of the project's pages, and how each is tested. A comment above a block can be:
 
         <!-- test: file NAME -->       the block is a file in the page's folder, which later blocks use
         <!-- test: output -->          the output of the last command; `...` stands for any text
@@ -9,10 +8,10 @@ above it mean:
         <!-- test: needs NAME ... -->  the block is skipped without these modules or programs
         <!-- test: not run: REASON --> not run; the tests count these
 
-and, anywhere in a page, `<!-- page: needs NAME ... -->`: the page is skipped without these (`cpython` and `pypy` are
-interpreters; under others the page has no test). Without a comment, a `c` or `cpp` block is compiled, a `python` block
-is run (`>>>`: as a doctest), and so is each line of an `sh` block. A comment after `print(...)` or a command, three
-spaces away, is its expected output."""
+A page with `<!-- page: needs NAME ... -->` is skipped without these modules, programs or interpreters (`cpython` or
+`pypy`). Without a comment, a `c` or `cpp` block is compiled. A `python` block is run, as a doctest if it contains
+`>>>`. Each line of an `sh` block is run. A comment three spaces after `print(...)` or a command is the expected
+output."""
 import contextlib
 import doctest
 import importlib.util

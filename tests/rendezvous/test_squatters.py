@@ -74,7 +74,7 @@ assert provider_b.metaclass() is meta
 """)
 
     def test_our_capsule_under_another_interpreter_s_roof_is_ours(self):
-        """The module object is another module's, but contains our capsule."""
+        """Our capsule may be in a module object that other code has made."""
         run("""
 import sys, types, provider_a
 old = sys.modules['_extensibletype']
@@ -90,7 +90,7 @@ assert vars(m)['typedcall_v2'] is old.typedcall_v2
 
 class HarmlessNeighbours(unittest.TestCase):
     def test_a_file_of_that_name(self):
-        """A module of this name, as in the first version of SEP 200, does no harm."""
+        """The providers must also work if a file has this name."""
         with tempfile.TemporaryDirectory() as folder:
             with open(os.path.join(folder, "_extensibletype.py"), "w") as file:
                 file.write("extensibletype_v1 = 'theirs'\n")

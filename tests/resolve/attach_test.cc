@@ -1,5 +1,5 @@
-// Functions that fall back in threads without the GIL, during and after the end of their
-// interpreter, and beside a second interpreter (PEP 788 on CPython 3.15).
+// Tests functions that fall back in threads without the GIL, during and after the end of their
+// interpreter (PEP 788).
 
 #include <unistd.h>
 
@@ -25,14 +25,14 @@ using typedcall::fallback_function;
 using typedcall_test::Subinterpreter;
 
 std::atomic<bool> is_inside{false}, may_call{false}, is_ending{false};
-std::atomic<int> outcome{0};  // the outcome of the thread's call: 1 failed, 2 returned a result
+std::atomic<int> outcome{0};  // 1: the call failed, 2: it returned a result
 
 std::optional<double> nothing(double) noexcept { return std::nullopt; }
 double wait_without_gil(double x) {
   Py_BEGIN_ALLOW_THREADS;
   is_inside = true;
   while (!is_ending) std::this_thread::yield();
-  typedcall_test::WaitUntilAsleep(getpid());  // until the main thread waits for this call
+  typedcall_test::WaitUntilAsleep(getpid());
   Py_END_ALLOW_THREADS;
   return x;
 }
@@ -52,8 +52,7 @@ typedcall::method_table methods{
 
 using function = fallback_function<double(double)>;
 
-// The functions are never freed, because some outlive their interpreter and can no longer be
-// released by then.
+// The functions are never freed, because some outlive their interpreter.
 const function &Resolved(const char *name) {
   const Ref callable = FunctionOf(methods, name);
   const auto *made = new function(
@@ -64,7 +63,7 @@ const function &Resolved(const char *name) {
 
 void Call(const function *f) { outcome = typedcall::is_error_value((*f)(3.0)) ? 1 : 2; }
 
-// A thread that Python did not create runs Python code when the interpreter begins to end.
+// A thread runs Python code when the interpreter begins to end.
 void EndDuringTheCall() {
   const function &f = Resolved("wait");
   std::thread(Call, &f).detach();
@@ -73,7 +72,7 @@ void EndDuringTheCall() {
   Py_END_ALLOW_THREADS;
   is_ending = true;
   Py_FinalizeEx();
-  // Py_FinalizeEx() has waited for the call, whose outcome may not have been stored yet.
+  // The outcome may not have been stored yet.
   for (int i = 0; outcome == 0 && i < 60000; ++i) usleep(1000);
   _exit(outcome);
 }
@@ -117,13 +116,11 @@ TEST(AttachTest, AnInterpreterThatHasEnded) {
   std::thread(Call, f).join();
   Py_END_ALLOW_THREADS;
   EXPECT_EQ(outcome, 1);
-  // Nor does a thread of another interpreter get the exception.
   EXPECT_TRUE(typedcall::is_error_value((*f)(3.0)));
   EXPECT_EQ(TakeError(), "");
 }
 
-// The callable runs in the interpreter that owns the function, regardless of the calling thread's
-// interpreter.
+// The callable runs in the interpreter that owns the function.
 TEST(AttachTest, OfAnotherInterpreter) {
   const function &outer_id = Resolved("interpreter_id");
   Subinterpreter inner;
@@ -144,7 +141,7 @@ TEST(AttachTest, OfAnotherInterpreter) {
   Py_END_ALLOW_THREADS;
 }
 
-// The calling thread belongs to the function's interpreter and has released the GIL.
+// The calling thread has released the GIL.
 TEST(AttachTest, AnExceptionWaitsInAnyInterpreter) {
   const Subinterpreter inner;
   ASSERT_TRUE(inner.Entered());

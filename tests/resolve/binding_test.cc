@@ -1,5 +1,4 @@
-// Methods (bound to instances and classes, static, with a defining class, unbound) and functions
-// that take their module: the value of self, its check, and methods that are refused.
+// Tests methods, and functions that take their module.
 
 #include "tests/resolve/callables.h"
 
@@ -14,7 +13,7 @@ struct Scale {
   double factor;
 };
 
-// The native functions. Their results depend on self's factor or name, which reveals a wrong self.
+// The native functions. Their results depend on self.
 double scaled(PyObject *self, double x) noexcept {
   return reinterpret_cast<Scale *>(self)->factor * x;
 }
@@ -81,7 +80,7 @@ class Methods : public testing::Test {
         << TakeError();
   }
 
-  // Returns "TypeError: ..." as raised by Python's own call, or "".
+  // Returns "TypeError: ..." if the call raises it, or "".
   std::string PythonSays(const std::string &call) {
     scope.Run("try:\n    " + call +
               "\nexcept Exception as error:\n    said = type(error).__name__ + ': ' + str(error)\n"
@@ -114,7 +113,7 @@ TEST_F(Methods, BoundToAnInstance) {
   }
 }
 
-// A function that takes self is never converted to one without self, or vice versa.
+// A function with self is never converted to one without self, or vice versa.
 TEST_F(Methods, SelfIsNotForgotten) {
   const Ref method = scope.Eval("scale.scaled");
   for (const typedcall::capabilities can : {std::uintptr_t{0}, kSelf, ~std::uintptr_t{0}}) {
@@ -155,8 +154,7 @@ TEST_F(Methods, Static) {
     const auto found = typedcall::find(Interface(), method.get(), "d->d", kSelf);
     ASSERT_TRUE(found);
     EXPECT_EQ(found->self, nullptr);
-    // CPython passes no self to static methods, whether they are looked up on a class or an
-    // instance.
+    // CPython passes no self to static methods.
     EXPECT_FALSE(typedcall::find(Interface(), method.get(), "l->l", kSelf));
     EXPECT_FALSE(typedcall::resolve<long(long)>(Interface(), method.get(), typedcall::bound()));
     EXPECT_NE(TakeError().find("'l->l' (takes self, which this function has none of)"),
@@ -179,7 +177,6 @@ TEST_F(Methods, WithADefiningClass) {
   EXPECT_EQ(typedcall::resolve<long()>(Interface(), of_class.get(), typedcall::bound())(), 3);
 }
 
-// With a defining class, flag bits work as in any other function.
 TEST(DefiningClass, WithBits) {
   const Table table{{"l->l", 0, Address(1)}, {"d->d", kSelf, Address(2)}};
   const Builtin function(kBoth, table.get());
@@ -199,8 +196,7 @@ TEST_F(Methods, UnboundAreNotFoundByThoseWhoDoNotCheck) {
   for (const char *expression : {"Scale.scaled", "Sub.scaled", "Scale.with_class"}) {
     const Ref method = scope.Eval(expression);
     ASSERT_EQ(Py_TYPE(method.get()), &PyMethodDescr_Type);
-    // Not even the entry that takes no self is found, because Python's call takes self and checks
-    // it.
+    // No entry is found, because the call in Python takes self and checks it.
     for (const char *signature : {"d->d", "f->f"}) {
       EXPECT_FALSE(typedcall::find(Interface(), method.get(), signature, ~std::uintptr_t{0}));
     }
@@ -288,8 +284,7 @@ TEST_F(Methods, UnboundIsAskedOfUnboundOnly) {
   EXPECT_EQ(TakeError(), "ImportError: another version");
 }
 
-// A consumer that uses the run-time API states in its request that it passes an unbound method's
-// self.
+// A request can state that the caller passes self.
 TEST_F(Methods, UnboundInARequest) {
   const Ref method = scope.Eval("Scale.scaled");
   typedcall::request asked;
@@ -340,7 +335,7 @@ TEST(Functions, WithoutSelf) {
             "has none of)");
 }
 
-// Every result holds one reference to the callable, which keeps self alive.
+// Each result holds a reference to the callable, which keeps self alive.
 TEST_F(Methods, References) {
   const Ref method = scope.Eval("sub.scaled"), unbound = scope.Eval("Scale.scaled");
   const Ref self = scope.Eval("sub");
@@ -368,7 +363,7 @@ TEST_F(Methods, References) {
   EXPECT_EQ(Py_REFCNT(self.get()), before[2]);
 }
 
-// The type owns the defs, so every result keeps the type alive.
+// The type owns the defs, so each result keeps the type alive.
 TEST(Types, AreKeptAlive) {
   static PyMethodDef own_defs[] = {{"scaled", Boxed, METH_O, nullptr},
                                    {nullptr, nullptr, 0, nullptr}};

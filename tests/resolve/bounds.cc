@@ -1,5 +1,4 @@
-// Uses all code that reads or writes tables of several entries. Compile it with options that take
-// PyNativeCallableTable's declared array of one entry literally; see test_bounds.py.
+// Uses all code that reads or writes tables of several entries. test_bounds.py compiles this file.
 #include <string>
 
 #include "tests/support/c_module.h"
@@ -48,7 +47,7 @@ PyObject *run(PyObject *, PyObject *callable) {
   EXPECT(tables.table->count == 3);
   EXPECT(PyNativeCallable_CheckTable(tables.table, "f") == 0);
   EXPECT(PyNativeCallable_TablesAreEqual(tables.table, tables.table));
-#ifdef INDEXED  // a fault that the options must detect
+#ifdef INDEXED  // the options must detect this fault
   const volatile Py_ssize_t third = 2;
   EXPECT(tables.table->entries[third].funcptr != nullptr);
 #endif

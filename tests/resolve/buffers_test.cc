@@ -1,5 +1,4 @@
-// Buffers in C++: typed functions that take spans, found by every kind of request and called with a
-// pointer and a count, and the arguments that Python callables get in boxed calls.
+// Tests buffers in typed functions and in boxed calls.
 
 #include <complex>
 #include <cstdint>
@@ -253,7 +252,7 @@ TEST(Boxed, ATextThatIsNone) {
   EXPECT_NE(TakeError().find("UnicodeDecodeError"), std::string::npos);
 }
 
-// The size in bytes would overflow size_t and become 8.
+// The size in bytes overflows size_t.
 TEST(Boxed, ALengthThatCannotBe) {
   Python p("def f(x): return 1");
   double number = 1;
@@ -298,7 +297,7 @@ TYPED_TEST(EveryElement, IsWrittenAndRead) {
   EXPECT_TRUE(all[0] == TypeParam(1));
 }
 
-// A view that is kept after the call shows a copy, never freed memory.
+// A view that is kept after the call must not refer to freed memory.
 TEST(Boxed, KeptBeyondTheCall) {
   Python p("def f(x):\n  kept.append(x)\n  kept.append(memoryview(x))\n  return len(x)");
   {
@@ -317,7 +316,7 @@ TEST(Boxed, KeptBeyondTheCall) {
       "gc.collect()"));
 }
 
-// Two views of the same memory see each other's changes in either order, even if one is read-only.
+// Two views of the same memory see each other's changes.
 TEST(Boxed, TheSameMemoryTwice) {
   double numbers[] = {1, 2};
   const span<double> whole = numbers;

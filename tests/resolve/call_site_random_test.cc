@@ -1,5 +1,5 @@
-// Call sites agree with find() on every callable: with more functions than they can cache, and
-// while functions are created, freed, tagged and untagged at random.
+// Compares call sites with find(), while functions are created, freed, tagged and untagged at
+// random.
 #include <random>
 #include <utility>
 
@@ -28,8 +28,7 @@ TEST_F(CallSite, ForgetsRatherThanErrs) {
   }
 }
 
-// Creates, frees, tags and untags functions at random. After every step the call site agrees with
-// find() on every callable.
+// The call site and find() must agree after every step.
 class Random : public testing::TestWithParam<unsigned> {};
 
 TEST_P(Random, AgreesWithFind) {
@@ -40,8 +39,7 @@ TEST_P(Random, AgreesWithFind) {
   struct Subject {
     std::unique_ptr<Block> block;
     Ref object;
-    // True for a builtin function, which dies before its def and takes the rows with it. A Python
-    // function lives longer, because it is in a cycle with its module.
+    // True for a builtin function, which is freed before its def.
     bool owns_def = true;
   };
   std::vector<Subject> subjects;
@@ -75,7 +73,7 @@ TEST_P(Random, AgreesWithFind) {
       case 3:
       case 4:
         if (subjects.size() <= 10) break;
-        // erase() would free a def before the function that still points to it.
+        // erase() would free a def before its function.
         std::swap(subjects[below(10)], subjects.back());
         subjects.pop_back();
         break;

@@ -1,5 +1,4 @@
-// Call sites never return the entry of a freed callable, although addresses of functions, of their
-// defs, or of both are reused.
+// Tests that call sites never return the entry of a freed callable whose address is used again.
 #include <new>
 #include <utility>
 
@@ -9,10 +8,10 @@ namespace {
 
 using namespace resolve_test;
 
-// Uses the same block of memory for one function after another, as pybind11 does for its defs.
+// Uses the same memory for one function after another, as pybind11 does for its defs.
 class Reuse : public CallSite {
  protected:
-  // Makes a new function with `entry` at the same place. The function owns its row.
+  // Returns a new function with `entry` in the same memory. The function owns its row.
   Ref Make(int bits, const PyNativeCallableEntry &entry, bool is_tagged) {
     block = new (&memory) Block(bits, entry);
     Ref function = NewFunction(&block->def);
@@ -20,9 +19,7 @@ class Reuse : public CallSite {
     return function;
   }
 
-  // Returns the entry that the call site finds for a second function. Its def has the address of
-  // the first function's def, which is gone. Repeats this until the function object also has the
-  // address of the first one.
+  // Returns the entry that the call site finds for a second function with the same addresses.
   template <class First, class Second>
   long (*After(const First &first, const Second &second))(long) {
     for (int turn = 0; turn < 100; ++turn) {
@@ -39,7 +36,7 @@ class Reuse : public CallSite {
     return nullptr;
   }
   ~Reuse() override {
-#if !defined(__SANITIZE_ADDRESS__) && !defined(Py_GIL_DISABLED)  // both delay reuse of memory
+#if !defined(__SANITIZE_ADDRESS__) && !defined(Py_GIL_DISABLED)  // these delay the reuse of memory
     EXPECT_GT(reused, 0);
 #endif
   }
@@ -86,7 +83,7 @@ TEST_F(Reuse, BitsWhereARowWas) {
             &two);
 }
 
-// Only the def changes between the calls, and nothing else that a call site could notice.
+// Only the def changes between the calls.
 TEST(OtherDef, AtTheSameAddress) {
   call_site<long(long)> site(Interface());
   Builtin first(0), second(0), untagged(0);
@@ -117,7 +114,7 @@ TEST(OtherDef, AtTheSameAddress) {
 #endif
 }
 
-// A function, an unbound method and another object at the same address are not confused.
+// A function, an unbound method and another object may have the same address.
 TEST(Identity, TellsKindsApart) {
   typedcall_test::Scope scope;
   const Ref bound = scope.Eval("[].append"), unbound = scope.Eval("list.append"),
@@ -130,8 +127,7 @@ TEST(Identity, TellsKindsApart) {
       EXPECT_EQ(is.is_of(const_cast<PyObject *>(b)), a == b);
     }
   }
-  // Functions are distinguished by their defs; other objects of different types are not
-  // distinguished.
+  // Only functions are distinguished by their defs.
   const Ref clear = scope.Eval("[].clear"), again = scope.Eval("[1].append"),
             type = scope.Eval("dict");
   EXPECT_FALSE(identity::of(bound.get()).is_of(clear.get()));

@@ -1,5 +1,4 @@
-// Call sites: which results they cache, and which changes make them look again.
-// call_site_reuse_test.cc tests that they never return entries of freed callables.
+// Tests which results call sites cache, and which changes make them look again.
 #include "tests/resolve/call_sites.h"
 
 namespace {
@@ -28,7 +27,7 @@ TEST_F(CallSite, RemembersRows) {
       EXPECT_EQ(stats::count(event::found_side_table_def), kCount);
       EXPECT_EQ(Count(), (Counted{0, kCount, 0}));
     } else {
-      // A few functions may not fit, because too many map to the same slot and its neighbours.
+      // A few functions may not fit into the cache.
       EXPECT_GE(Count().hits, kCount - kCount / 100);
     }
   }
@@ -63,7 +62,7 @@ TEST_F(CallSite, RemembersThatNothingIsOffered) {
   EXPECT_EQ(site.find(function.get()).get(), &one);
   ASSERT_EQ(PyTypedMethod_UntagDef(Interface(), &function.def), 1);
   EXPECT_FALSE(site.find(function.get()));
-  // Flag bits also take effect, although they are not a row.
+  // Flag bits also take effect at once.
   EXPECT_FALSE(site.find(function.get()));
   function.metadata.table = table.get();
   function.def.ml_flags |= kBoth;
@@ -78,7 +77,7 @@ TEST_F(CallSite, SeesAnotherTag) {
   PyTypedMethod_UntagDef(Interface(), &function.def);
   Tag(&function.def, function.get(), second.get());
   EXPECT_EQ(site.find(function.get()).get(), &two);
-  // A tag on an object also takes effect, and the result is cached.
+  // A tag on an object is cached.
   const Ref python = PythonFunction();
   ASSERT_EQ(PyNativeCallable_TagObject(Interface(), python.get(), first.get(), nullptr), 1);
   EXPECT_EQ(site.find(python.get()).get(), &one);
@@ -87,7 +86,7 @@ TEST_F(CallSite, SeesAnotherTag) {
   EXPECT_EQ(Count(), (Counted{1, 0, 0}));
 }
 
-// The metadata of modules is static and never freed, so its entries can be cached without an epoch.
+// Static metadata is never freed, so its entries can be cached without an epoch.
 TEST_F(CallSite, RemembersStaticMetadata) {
   static Block block(kBoth, {"l->l", 0, AddressOf(one)});
   static const Table other{kTwo};
@@ -98,7 +97,7 @@ TEST_F(CallSite, RemembersStaticMetadata) {
   Tag(&unrelated.def, unrelated.get(), other.get());
   EXPECT_EQ(site.find(function.get()).get(), &one);
   EXPECT_EQ(Count(), (Counted{1, 0, 0}));
-  // If the def's name is replaced, the metadata of the new name counts.
+  // After ml_name has changed, the metadata of the new name is used.
   static Block instead(kBoth, {"l->l", 0, AddressOf(two)});
   const char *const name = block.def.ml_name;
   block.def.ml_name = instead.def.ml_name;

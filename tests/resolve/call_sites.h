@@ -1,5 +1,4 @@
-// Shared by the tests of call sites: functions whose def, metadata and table are in memory chosen
-// by the test, and the counters.
+// Functions for the tests of call sites.
 #ifndef TYPEDCALL_TESTS_RESOLVE_CALL_SITES_H_
 #define TYPEDCALL_TESTS_RESOLVE_CALL_SITES_H_
 
@@ -44,7 +43,7 @@ inline Counted Count() {
   return counted;
 }
 
-// The def, metadata and table of one function, in memory chosen by the test.
+// The def, metadata and table of a function.
 struct Block {
   Block(int bits, const PyNativeCallableEntry &entry)
       : table{1, {entry}}, def{metadata.pypy.ml_name, Boxed, METH_O | bits, nullptr} {

@@ -1,5 +1,4 @@
-// Callables for the resolver's tests: tables, builtin functions whose metadata a test can corrupt,
-// and short texts that describe results.
+// Callables for the tests of the resolver.
 #ifndef TYPEDCALL_TESTS_RESOLVE_CALLABLES_H_
 #define TYPEDCALL_TESTS_RESOLVE_CALLABLES_H_
 
@@ -22,10 +21,10 @@ using typedcall_test::TakeError;
 
 constexpr int kTyped = 0x1000, kExtended = 0x2000, kBoth = kTyped | kExtended;
 
-// Returns an address that is never called. The number distinguishes entries.
+// Returns an address that is never called.
 inline void *Address(std::uintptr_t number) { return reinterpret_cast<void *>(number); }
 
-// Makes a module from a provider's method table, and returns the module's function `name`.
+// Makes a module from a method table and returns its function `name`.
 template <class Methods>
 Ref FunctionOf(Methods &methods, const char *name) {
   return Ref::Steal(PyObject_GetAttrString(typedcall_test::ModuleOf(methods).get(), name));
@@ -52,8 +51,7 @@ class Table {
 
 inline PyObject *Boxed(PyObject *, PyObject *) { Py_RETURN_NONE; }
 
-// A builtin function with its own def. The name follows our header and PyPy's struct, and `bits`
-// announces these.
+// A builtin function with its own def and metadata.
 class Builtin {
  public:
   explicit Builtin(int bits, const PyNativeCallableTable *table = nullptr, PyObject *self = nullptr)
@@ -69,7 +67,7 @@ class Builtin {
     metadata.pypy.arg_types = arg_types;
     metadata.pypy.ret_type = ret_type;
     metadata.pypy.underlying_func = function;
-    // Without our header, readers check the padding, which only in static data is certain to be 0.
+    // Readers check the padding, which is only certain to be 0 in static data.
     std::memset(reinterpret_cast<char *>(&metadata.pypy.ret_type) + sizeof(int), 0, sizeof(int));
   }
 
@@ -92,13 +90,13 @@ inline const PyTypedcall_Interface *Interface() {
   return interface;
 }
 
-// resolve()'s messages for callables without a table; see typedcall/resolve/diagnostics.h.
+// The messages of resolve() for callables without a table.
 constexpr char kPythonFunction[] =
     ": it is a Python function, which has no C function behind it; call it boxed";
 constexpr char kUntagged[] =
     ": nobody has tagged it: typedcall.tag() does in Python, typedcall/tag.h in C";
 
-// Returns "signature number place" for find()'s result, or "nothing". An exception is a failure.
+// Returns the result of find() as "signature number place" or "nothing".
 inline std::string Find(const PyTypedcall_Interface *interface, PyObject *callable,
                         const char *signature, typedcall::capabilities can = 0) {
   const auto found = typedcall::find(interface, callable, signature, can);
@@ -110,7 +108,7 @@ inline std::string Find(const PyTypedcall_Interface *interface, PyObject *callab
          typedcall::describe(found->where);
 }
 
-// Returns the text of resolve()'s exception. The test expects resolve() to find nothing.
+// Returns the text of the exception of resolve(), which must find nothing.
 inline std::string Refusal(const PyTypedcall_Interface *interface, PyObject *callable,
                            const char *signature, typedcall::capabilities can = 0) {
   const auto found = typedcall::resolve(interface, callable, signature, can);

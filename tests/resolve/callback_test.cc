@@ -1,5 +1,4 @@
-// typedcall::callback: converts the C arguments from a library into a typed function's arguments,
-// and keeps an exception until the library has returned.
+// Tests typedcall::callback.
 
 #include <cmath>
 #include <stdexcept>
@@ -12,7 +11,7 @@
 
 namespace {
 
-// A type such as a library of vectors would define.
+// A vector type of a C library.
 struct vector_of_library {
   long count;
   double *values;

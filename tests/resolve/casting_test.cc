@@ -1,5 +1,4 @@
-// Safe casting: lossless conversions, the choice of an entry, and converted calls. Also tests that
-// comparing widths without parsing agrees with the parser.
+// Tests safe casting.
 
 #include "typedcall/invoker.h"
 
@@ -59,8 +58,7 @@ TEST(Cost, OfWhatMightLose) {
   EXPECT_EQ(Cost("&l", "&n"), 0);
 }
 
-// Changing a number's class costs more than any widening, and a larger widening costs more than a
-// smaller one.
+// Changing the class of a number costs more than any widening.
 TEST(Cost, Order) {
   EXPECT_LT(Cost("b", "h"), Cost("b", "i"));
   EXPECT_LT(Cost("b", "i"), Cost("b", "l"));
@@ -71,7 +69,7 @@ TEST(Cost, Order) {
   EXPECT_LT(Cost("B", "L"), Cost("B", "h"));
 }
 
-// Every safe cast keeps the extreme values of `from` exact.
+// Every safe cast must be exact for the smallest and largest values of `from`.
 TEST(Conversion, IsExact) {
   for (const std::string from : kNumbers) {
     for (const std::string to : kNumbers) {
@@ -86,8 +84,7 @@ TEST(Conversion, IsExact) {
       std::vector<std::uint64_t> numbers = {0, 1, most, most / 2, most - most / 3};
       if (is_signed) numbers.insert(numbers.end(), {~std::uint64_t{0}, ~most, ~(most / 2)});
       for (const std::uint64_t number : numbers) {
-        // Signed types also get negative numbers, and floating types numbers that use their full
-        // precision.
+        // Signed types also get negative numbers.
         typedcall::internal::wide_number given;
         given.integer = number;
         given.real = is_signed ? static_cast<long double>(static_cast<std::int64_t>(number))
@@ -143,7 +140,6 @@ TEST(Conversion, RefusesWhatMightLose) {
   EXPECT_TRUE(safe_cast::make("P&lsO->v", "P&qsO->v"));
 }
 
-// A function is requested, found, converted and called through an invoker, as consumers do.
 TEST(Conversion, OfACall) {
   const auto ratio =
       +[](double a, long b) noexcept { return static_cast<float>(a / static_cast<double>(b)); };
@@ -168,7 +164,7 @@ TEST(Conversion, OfACall) {
   EXPECT_EQ(cast->result((*call)(given), nullptr, &answer).get<double>(), 3.5);
 }
 
-// Returns the number of the entry chosen from `table`, or 0.
+// Returns the number of the chosen entry, or 0.
 std::uintptr_t Chosen(const Table &table, const char *signature, casting allowed = casting::safe) {
   const Builtin function(kBoth, table.get());
   typedcall::request asked;
@@ -191,7 +187,7 @@ TEST(Choice, ExactThenEquivalentThenCheapest) {
   EXPECT_EQ(Chosen(all, "l->l", casting::exact), 3u);
   EXPECT_EQ(Chosen(all, "h->i"), 4u);
   EXPECT_EQ(Chosen(all, "h->i", casting::equivalent), 0u);
-  EXPECT_EQ(Chosen(all, "h->l"), 2u);  // q->q widens one value by two steps, i->i two values by one
+  EXPECT_EQ(Chosen(all, "h->l"), 2u);  // i->i would widen two values
   EXPECT_EQ(Chosen(all, "f->d"), 1u);
   EXPECT_EQ(Chosen(all, "L->L"), 0u);
   EXPECT_EQ(Chosen(all, "f->f"), 0u);
@@ -229,7 +225,7 @@ TEST(Choice, OnlyWhatCanBeHandled) {
   EXPECT_EQ(Chosen(table, "x", casting::safe), 0u);
 }
 
-// The table made from PyPy's struct is temporary, but the result has a copy of the signature.
+// The table is temporary, so the result must have a copy of the signature.
 TEST(Choice, FromPyPysLayout) {
   int codes[] = {1, -1};
   Builtin function(kTyped);
@@ -243,7 +239,7 @@ TEST(Choice, FromPyPysLayout) {
   EXPECT_EQ(found->signature, "l->l");
 }
 
-// An entry may promise more than was requested; this is not a cast.
+// An additional `k` is not a cast.
 TEST(Choice, ConstWhereItWasNotAskedFor) {
   const Table table{{"*d->d", 0, Address(1)}, {"*kd->d", 0, Address(2)}};
   EXPECT_EQ(Chosen(table, "*d->d"), 1u);
@@ -259,7 +255,7 @@ TEST(Choice, ConstWhereItWasNotAskedFor) {
   EXPECT_EQ(Chosen(plain, "&d->&kd"), 2u);
 }
 
-// The pointer and the count of a buffer pass unchanged, and later arguments keep their places.
+// A buffer takes two words, which stay unchanged.
 TEST(Cast, AroundBuffers) {
   const auto cast = typedcall::safe_cast::make("i*df->f", "l*kdd->f");
   ASSERT_TRUE(cast);
@@ -278,7 +274,7 @@ TEST(Cast, AroundBuffers) {
   EXPECT_FALSE(typedcall::safe_cast::make("*kd->d", "*d->d"));
 }
 
-// Compares has_widths_of() with the parser, on signatures and on texts that are almost signatures.
+// Compares has_widths_of() with the parser.
 TEST(Widths, AgreeWithTheParser) {
   const auto seed = typedcall_test::Seed(7);
   SCOPED_TRACE(typedcall_test::SeedText(seed));

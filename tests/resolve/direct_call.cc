@@ -1,4 +1,4 @@
-// Pairs of functions: NAME_pointer calls a plain function pointer in memory; NAME_function calls a
+// Pairs of functions: NAME_pointer calls a function pointer, and NAME_function calls a
 // typedcall::function. direct_call_test.sh compares their machine code.
 
 #include "typedcall/call_site.h"
@@ -63,7 +63,7 @@ int bhf_i_function(const function<int(signed char, unsigned short, float)> *f, s
   return (*f)(a, b, c);
 }
 
-// These have more arguments than registers, and a type that is passed on the stack.
+// Some arguments are passed on the stack.
 double stack_pointer(double (*const *f)(long, long, long, long, long, long, long, long,
                                         long double),
                      long x, long double y) {
@@ -86,7 +86,7 @@ double loop_function(const function<double(double, double)> *f, const double *x,
   return sum;
 }
 
-// If the result is not the error value, checking for an exception costs only a comparison.
+// The check for an exception only costs a comparison.
 double checked_pointer(double (*const *f)(double), double x, int *failed) {
   const double result = (*f)(x);
   *failed = 0;

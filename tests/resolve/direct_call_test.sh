@@ -1,6 +1,6 @@
 #!/bin/sh
-# Compares the instructions of every NAME_function in the given object files with those of
-# NAME_pointer. Only checked_function must differ; this tests the comparison.
+# Compares the instructions of each NAME_function in these object files with those of NAME_pointer.
+# Only checked_function must differ.
 set -eu
 
 objdump -d --no-show-raw-insn --no-addresses "$@" | awk '

@@ -1,5 +1,4 @@
-// typedcall::fallback_function returns the native result, or the Python callable's result if there
-// is none: with and without the GIL, and in threads that Python did not create.
+// Tests typedcall::fallback_function.
 
 #include <unistd.h>
 
@@ -26,7 +25,7 @@ using typedcall::find;
 using typedcall::resolve;
 using typedcall::with_fallback;
 
-// Each function is followed by the one that Python calls if there is no result.
+// After each function: the function that Python calls if there is no result.
 std::optional<double> root(double x) noexcept {
   if (x < 0) return std::nullopt;
   return std::sqrt(x);
@@ -47,7 +46,7 @@ std::optional<long> square(long x) noexcept {
 }
 PyObject *big_square(long x) {
   if (x == std::numeric_limits<long>::min()) return PyErr_NoMemory();
-  if (x == std::numeric_limits<long>::max()) return PyLong_FromLong(-5);  // fits a long
+  if (x == std::numeric_limits<long>::max()) return PyLong_FromLong(-5);  // fits into a long
   const Ref integer = Ref::Steal(PyLong_FromLong(x));
   return PyNumber_Multiply(integer.get(), integer.get());
 }
@@ -95,7 +94,6 @@ TEST(Fallback, TheNativeValue) {
   EXPECT_EQ(Resolved<long(long)>("square")(1000), 1000000);
 }
 
-// At the time of the call, only the entry keeps the function object alive.
 TEST(Fallback, ThePythonCallablesResult) {
   const auto f = Resolved<double(double)>("root");
   EXPECT_EQ(f(-3.0), -3.0);
@@ -153,8 +151,7 @@ TEST(Fallback, ResultsWithoutAnErrorValue) {
   EXPECT_EQ(TakeError(), "IndexError: negative");
 }
 
-// In a Python thread that has released the GIL, the exception stays pending until the thread takes
-// it again.
+// If the thread has released the GIL, the exception stays pending.
 TEST(Fallback, WithoutTheGil) {
   const auto f = Resolved<double(double)>("root");
   PyThreadState *const state = PyEval_SaveThread();
@@ -166,8 +163,7 @@ TEST(Fallback, WithoutTheGil) {
   EXPECT_EQ(TakeError(), "ValueError: far below");
 }
 
-// In a thread that Python did not create, calls return values, but an exception goes to
-// sys.unraisablehook.
+// In a thread that Python did not create, exceptions go to sys.unraisablehook.
 TEST(Fallback, InAForeignThread) {
   typedcall_test::Scope scope;
   ASSERT_TRUE(
@@ -222,13 +218,13 @@ TEST(Find, Refusals) {
   EXPECT_EQ(TakeError(),
             "TypeError: reciprocal does not offer 'd->d'; it offers 'd->d' (needs the GIL, may "
             "raise)");
-  // Without the flag, `status` is a function of two arguments that does not fall back.
+  // `status` does not have the flag.
   EXPECT_FALSE(resolve<double(double)>(Interface(), Function("status").get(), with_fallback()));
   EXPECT_EQ(TakeError(), "TypeError: status does not offer 'd->d'; it offers 'd&d->i'");
   EXPECT_FALSE(fallback_function<double(double)>());
 }
 
-// Success keeps a pending exception; only resolve() replaces it when it finds nothing.
+// Only a failure of resolve() replaces a pending exception.
 TEST(Find, APendingException) {
   const Ref root = Function("root");
   const PyTypedcall_Interface *interface = Interface();
@@ -244,12 +240,12 @@ TEST(Find, APendingException) {
   EXPECT_EQ(TakeError(), "TypeError: square does not offer 'd->d'; it offers 'l&l->i'");
 }
 
-// From 3.15 on, a call that needs Python fails after Python has ended. In earlier versions, the
+// After Python has ended, a call that needs Python fails from 3.15 on. In earlier versions, the
 // thread stops.
 constexpr bool kIsRefused = PY_VERSION_HEX >= 0x030F0000;
 
-// The process exits with 0 if the thread stops, with 5 if the thread's call returns the error
-// value, and with 3 if it returns another value.
+// The exit status is 0 if the thread stops, 5 if the call returns the error value, and 3 if it
+// returns another value.
 void FallBackAfterTheEnd() {
   static const fallback_function<double(double)> &f =
       *new fallback_function<double(double)>(Resolved<double(double)>("root"));
@@ -274,7 +270,7 @@ TEST(Fallback, AThreadThatFallsBackAfterTheEndFailsOrStops) {
   EXPECT_EXIT(FallBackAfterTheEnd(), testing::ExitedWithCode(kIsRefused ? 5 : 0), "");
 }
 
-// The process exits with 0 if the call returns Python's result, and with 5 if it fails.
+// The exit status is 0 if the call returns Python's result, and 5 if the call fails.
 void FallBackInTheThreadThatEnds() {
   using function = fallback_function<double(double)>;
   auto *const made = new function(Resolved<double(double)>("root"));
@@ -297,7 +293,7 @@ TEST(Fallback, TheThreadThatEndsTheInterpreterFallsBackToTheLast) {
   EXPECT_EXIT(FallBackInTheThreadThatEnds(), testing::ExitedWithCode(kIsRefused ? 5 : 0), "");
 }
 
-// Conversely, a caller that cannot handle the flag does not get the entry.
+// A caller that cannot handle the flag must not get the entry.
 TEST(Find, OnlyWhoUnderstandsTheFlagGetsTheEntry) {
   const Ref root = Function("root");
   using raw = int(double, double *);

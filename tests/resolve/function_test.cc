@@ -1,5 +1,4 @@
-// typedcall::function: its calls, which objects it keeps alive, and whether a result reports an
-// exception.
+// Tests typedcall::function.
 
 #include <cmath>
 #include <limits>
@@ -58,7 +57,7 @@ TEST(Function, IsResolved) {
   EXPECT_EQ(found.get(), &checked);
   EXPECT_EQ(found.flags(), kRaises);
   EXPECT_EQ(found(1), 1);
-  // -1 is a result unless an exception is set.
+  // If no exception is set, -1 is an ordinary result.
   EXPECT_EQ(found(-1), -1);
   EXPECT_FALSE(found.raised(-1L));
   const long result = found(42);
@@ -75,7 +74,7 @@ TEST(KeepAlive, OneReferenceAsLongAsItLives) {
   {
     auto found = typedcall::resolve<long(long)>(Interface(), callable.get());
     EXPECT_EQ(Py_REFCNT(callable.get()), before + 1);
-    // This object is the callable, or keeps the callable alive.
+    // The callable, or an object that keeps the callable alive.
     PyObject *const kept = found.keep_alive();
     const Py_ssize_t once = Py_REFCNT(kept);
     const auto copy = found;
@@ -119,7 +118,7 @@ TEST(KeepAlive, OutlivesTheModule) {
   EXPECT_EQ(scope.Eval("watch() is None").get(), Py_True);
 }
 
-// Only the type's error value reports an exception, and only if one is set.
+// Only the error value reports an exception.
 template <class T>
 void ExpectRaised(T error, std::initializer_list<T> others, std::uintptr_t flags = kRaises) {
   const function<T()> raises(nullptr, flags, object_ref());
@@ -172,7 +171,7 @@ TEST(Raised, Pointers) {
   ExpectRaised<PyObject *>(nullptr, {Py_None});
 }
 
-// For types without an error value, only CPython's exception state counts.
+// These types have no error value.
 TEST(Raised, BoolAndVoid) {
   const function<bool()> truth(nullptr, kRaises, object_ref());
   const function<void()> nothing(nullptr, kRaises, object_ref());

@@ -1,5 +1,5 @@
-// A resolution keeps its tag alive, even if another function with the same PyMethodDef owns the
-// tag. A tag frees its memory when it dies, which lets ASan detect any later use.
+// Tests that a resolution keeps its tag alive. A dead tag frees its memory, so that ASan detects
+// later uses.
 #include <cstdlib>
 #include <utility>
 
@@ -10,7 +10,7 @@ namespace {
 
 int freed;
 
-/// Makes a table on the heap, followed by the text of its one signature.
+/// Returns a table on the heap with one entry.
 const PyNativeCallableTable *NewTable(const char *signature, std::uintptr_t flags, void *function) {
   auto *memory =
       static_cast<char *>(std::malloc(sizeof(PyNativeCallableTable) + std::strlen(signature) + 1));
@@ -32,7 +32,7 @@ class Held : public testing::Test {
  protected:
   Held() { freed = 0; }
 
-  /// Makes two functions from the shared def. Only the first one owns the tag.
+  /// Makes two functions from the same def. Only the first one owns the tag.
   void Tag(const PyNativeCallableTable *table) {
     first_ = Ref::Steal(PyCFunction_New(&def_, self_.get()));
     second_ = Ref::Steal(PyCFunction_New(&def_, self_.get()));
@@ -132,7 +132,7 @@ TEST_F(Held, EachEntry) {
   ExpectGone();
 }
 
-// A second owner of an equal tag keeps it alive after the first owner has died.
+// The second owner keeps the tag alive after the first one has died.
 TEST_F(Held, TheSameTagOfTwoOwners) {
   Tag(NewTable("d->d", 0, reinterpret_cast<void *>(Twice)));
   const auto *equal = NewTable("d->d", 0, reinterpret_cast<void *>(Twice));
@@ -146,8 +146,8 @@ TEST_F(Held, TheSameTagOfTwoOwners) {
   EXPECT_EQ(freed, 1);
 }
 
-// A callback that runs before the tag's own, when the owner is already dead. At that time another
-// tag can be published without a conflict, although the old one has not been removed.
+// Another callback can run between the death of the owner and the removal of the tag. Then another
+// tag is not a conflict.
 TEST_F(Held, AnotherTagWhileTheOwnerDies) {
   Tag(NewTable("d->d", 0, reinterpret_cast<void *>(Twice)));
   static PyMethodDef act = {
@@ -168,8 +168,7 @@ TEST_F(Held, AnotherTagWhileTheOwnerDies) {
   EXPECT_EQ(freed, 1) << "nobody had a reference";
 }
 
-// If memory runs out while holding the tag in the first place, a matching tag in another place is
-// found.
+// If the first tag cannot be held, a tag in another place is found.
 TEST_F(Held, AnotherPlaceWhereOneCannotBeHeld) {
   static int fails;
   static const PyTypedcall_Interface *real;
@@ -197,7 +196,7 @@ TEST_F(Held, AnotherPlaceWhereOneCannotBeHeld) {
   EXPECT_EQ(TakeError().find("MemoryError"), 0u);
 }
 
-// An instance whose class has been changed no longer keeps its old class alive.
+// An instance does not keep its former class alive.
 TEST_F(Held, AnInstanceThatChangesItsClass) {
   typedcall_test::Scope scope;
   ASSERT_TRUE(

@@ -1,5 +1,4 @@
-// The native-callable slot: each instance of an extensible type has its own table, which can be
-// replaced. Instances of Python subclasses have one, too.
+// Tests the native-callable slot, which gives each instance its own table.
 
 #include "core/extensible_type.h"
 #include "tests/resolve/callables.h"
@@ -87,7 +86,7 @@ TEST_F(NativeCallable, PythonSubclasses) {
   }
 }
 
-// Python calls the override, so the table that the subclass inherits does not describe it.
+// Python calls the override, so the inherited table is not used.
 TEST_F(NativeCallable, SubclassThatOverridesCall) {
   scope.Run(
       "class Override(Callable):\n"
@@ -134,8 +133,7 @@ TEST_F(NativeCallable, SlotComesBeforeTheSideTable) {
             "TypeError: 'Sub' object does not offer 'g->g'; it offers 'l->l', 'l->l', 'f->f'");
 }
 
-// The first look-up on a class may run Python code, and that may assign another class to the
-// instance. The result is invalid for the new class.
+// The first look-up on a class may run Python code that assigns `__class__`.
 TEST_F(NativeCallable, ACallSiteRemembersNothingOfAClassThatChangedDuringTheSearch) {
   const Table row{{"l->l", 0, Address(7)}};
   scope.Run(
@@ -163,7 +161,7 @@ TEST_F(NativeCallable, ACallSiteRemembersNothingOfAClassThatChangedDuringTheSear
   EXPECT_EQ(find(instance.get()), Address(1));
 }
 
-// An instance's own table takes precedence, even if it was set after the tag.
+// The table of an instance takes precedence over a tag.
 TEST_F(NativeCallable, ACallSiteSeesATableThatComesAfterTheTag) {
   const Table row{{"l->l", 0, Address(7)}};
   scope.Run("class Sub(Callable): pass");

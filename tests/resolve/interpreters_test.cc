@@ -1,6 +1,5 @@
-// Tagged functions are resolved and called at the same time in interpreters with their own GILs.
-// All share the defs and C statics of one shared object, but each interpreter has its own side
-// table.
+// Tests tagged functions in interpreters with their own GILs. The interpreters share the defs, but
+// each has its own side table.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -20,10 +19,10 @@ using typedcall_test::Ref;
 using typedcall_test::Scope;
 using typedcall_test::TakeError;
 
-// Modules that use flag bits, the interpreter's side table, or whichever is this Python's default.
+// Modules that use flag bits, the side table, or the default.
 const char *const kModules[] = {"resolve_with_bits", "resolve_without_bits", "resolve_default"};
 
-// Resolves and calls every function in the interpreter to which the caller is attached.
+// Resolves and calls every function in the current interpreter.
 void ResolveEverything(Scope &scope, int turns, std::atomic<long> *calls) {
   const PyTypedcall_Interface *interface = PyTypedcall_Import();
   ASSERT_NE(interface, nullptr) << TakeError();
@@ -64,7 +63,7 @@ TEST(Interpreters, TheFirstOneAlone) {
 
 constexpr int kThreads = 3, kLives = 4, kTurns = 40;
 
-// Creates, uses and ends an interpreter in the calling thread, which has no thread state.
+// Creates, uses and ends an interpreter. The calling thread has no thread state.
 void LiveOnce(std::atomic<long> *calls) {
   const typedcall_test::OwnGilInterpreter interpreter;
   ASSERT_TRUE(interpreter.Entered()) << interpreter.Error();
@@ -89,7 +88,7 @@ TEST(Interpreters, SeveralAtOnceWithTheirOwnGil) {
     });
   }
   do {
-    ResolveEverything(scope, 1, &own);  // uses this interpreter's rows while others come and go
+    ResolveEverything(scope, 1, &own);  // uses the rows of this interpreter
   } while (running > 0 && !HasFailure());
   Py_BEGIN_ALLOW_THREADS;
   for (std::thread &thread : threads) thread.join();
@@ -99,7 +98,7 @@ TEST(Interpreters, SeveralAtOnceWithTheirOwnGil) {
   EXPECT_TRUE(typedcall::resolve<long(long)>(interface, outer.get())) << TakeError();
 }
 
-// Two interpreters share a def, and thus the key, but each has its own row.
+// Two interpreters share a def, but each has its own row.
 TEST(Interpreters, EndOfOneLeavesTheOthersRows) {
   Scope scope;
   ASSERT_TRUE(ImportInto(scope, "resolve_without_bits"));

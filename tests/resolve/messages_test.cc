@@ -1,5 +1,4 @@
-// resolve()'s messages when it finds nothing, the absence of messages from find(), and what happens
-// to a pending exception.
+// Tests the messages of resolve(), and pending exceptions.
 
 #include "tests/resolve/callables.h"
 #include "typedcall/call_site.h"
@@ -8,8 +7,7 @@ namespace {
 
 using namespace resolve_test;
 
-// Returns a module for use as self, because the name of its type is not part of the function's
-// name.
+// Returns a module, because the type of this self does not appear in the name of the function.
 Ref Self() { return Ref::Borrow(PyImport_AddModule("__main__")); }
 
 TEST(FaultyRequest, IsAValueErrorWithThePosition) {
@@ -26,7 +24,7 @@ TEST(FaultyRequest, IsAValueErrorWithThePosition) {
   for (const auto &fault : faults) {
     EXPECT_EQ(Refusal(Interface(), function.get(), fault.signature), fault.message);
   }
-  // The callable does not matter, because the request is checked first.
+  // The request is checked before the callable.
   EXPECT_EQ(Refusal(nullptr, Py_None, "x").substr(0, 10), "ValueError");
   EXPECT_EQ(Refusal(nullptr, Py_None, std::string(100000, 'd').c_str()).substr(0, 10),
             "ValueError");
@@ -128,7 +126,7 @@ TEST(Offered, FromEveryPlace) {
   Builtin function(kBoth);
   ASSERT_EQ(PyTypedMethod_TagDef(Interface(), &function.def, function.get(), by_def.get(), nullptr),
             1);
-  // The header is added last, because with a header a different row would be a conflict.
+  // The header is added last, because otherwise a different row would be a conflict.
   function.metadata.table = header.get();
   ASSERT_EQ(PyNativeCallable_TagObject(Interface(), function.get(), by_object.get(), nullptr), 1);
   EXPECT_EQ(Refusal(Interface(), function.get(), "g->g"),
@@ -137,7 +135,7 @@ TEST(Offered, FromEveryPlace) {
             "TypeError: f does not offer 'g->g'; it offers 'l->l'");
 }
 
-// The message names the consumer's requirements that an entry does not satisfy.
+// The message names the missing flags.
 TEST(Offered, WhatIsMissingIsSaid) {
   const Table table{{"l->l", PyNativeCallable_PURE, Address(1)}};
   const Builtin function(kBoth, table.get(), Self().get());
@@ -162,7 +160,6 @@ TEST(Offered, WhatIsMissingIsSaid) {
   EXPECT_TRUE(typedcall::resolve(nullptr, function.get(), asked)) << TakeError();
 }
 
-// For callables that cannot have a table, the message names their kind and an alternative.
 TEST(OtherKinds, AreNamed) {
   typedcall_test::Scope scope;
   scope.Run(
@@ -208,7 +205,7 @@ TEST(OtherKinds, AreNamed) {
   }
   for (const char *name : {"static", "of_class"}) {
     const std::string kind = std::string(name) == "static" ? "staticmethod" : "classmethod";
-    // Before 3.10, static and class methods did not have the names of their functions.
+    // Before 3.10, static and class methods have no name.
     const std::string shown = PY_VERSION_HEX >= 0x030A0000 ? "len" : "'" + kind + "' object";
     const std::string expression = "S.__dict__['" + std::string(name) + "']";
     EXPECT_EQ(Refusal(Interface(), scope.Eval(expression.c_str()).get(), "l->l"),
@@ -238,7 +235,7 @@ TEST(Name, ThatCannotBeHadIsTheTypes) {
   }
 }
 
-// While the name is looked up, MemoryError and the exceptions of Ctrl-C and sys.exit() propagate.
+// These exceptions must propagate from the look-up of the name.
 TEST(Name, WhatEndsTheProgramComesOut) {
   for (const char *raised : {"KeyboardInterrupt", "SystemExit", "GeneratorExit", "MemoryError"}) {
     typedcall_test::Scope scope;

@@ -1,5 +1,4 @@
-// Calls to a typedcall::fallback_function with arguments wider than the native function's, in and
-// out of range, with and without the GIL; and arguments for which a call must not compile.
+// Tests calls to a typedcall::fallback_function with wider arguments.
 
 #include <cmath>
 #include <cstdint>
@@ -86,7 +85,7 @@ fallback_function<Signature> Narrowing(const char *name) {
   return found;
 }
 
-// Returns the text of the Python callable's exception for `value`.
+// Returns the text of the exception of the Python callable.
 template <class Wide>
 std::string RaisedBy(const char *name, Wide value) {
   const Ref function = Function(name), given = Ref::Steal(typedcall::to_python(value));
@@ -95,8 +94,7 @@ std::string RaisedBy(const char *name, Wide value) {
   return TakeError();
 }
 
-// Checks that a call with a wider `value` returns the value, or raises the Python callable's
-// OverflowError.
+// Checks that a call returns `value` or raises the OverflowError of the Python callable.
 template <class Own, class Wide>
 void ExpectAsBoxed(const char *name, Wide value) {
   const auto f = Narrowing<Own(Own)>(name);
@@ -176,7 +174,7 @@ TEST(Narrowing, DoublesAreRounded) {
   EXPECT_EQ(f(std::numeric_limits<double>::infinity()), std::numeric_limits<float>::infinity());
   EXPECT_TRUE(std::isnan(f(std::numeric_limits<double>::quiet_NaN())));
   EXPECT_EQ(f(16777217), 16777216.0f);
-  // Python first converts the int to a double, so the value is rounded twice, here as in C.
+  // Python first converts the int to a double, so the value is rounded twice.
   const long twice_rounded = (1L << 62) + (1L << 38) + 1;
   EXPECT_EQ(f(twice_rounded), static_cast<float>(static_cast<double>(twice_rounded)));
   EXPECT_NE(f(twice_rounded), static_cast<float>(twice_rounded));
@@ -184,7 +182,7 @@ TEST(Narrowing, DoublesAreRounded) {
 
 // The wrapper converts every number to a double.
 TEST(Narrowing, IntsBecomeLongDoublesByWayOfDoubles) {
-  const Ref same_g = Function("same_g");  // its result may differ from the boxed one
+  const Ref same_g = Function("same_g");  // flag DIFFERS
   const auto f = resolve<long double(long double)>(Interface(), same_g.get(), with_fallback(),
                                                    typedcall::accepts_differences);
   ASSERT_TRUE(f) << TakeError();
@@ -233,7 +231,7 @@ TEST(Narrowing, WhatFallsBack) {
 TEST(Narrowing, TheCallableMayKnowMore) {
   EXPECT_EQ(Narrowing<signed char(signed char)>("both")(127L), 127);
   const auto f = Narrowing<signed char(signed char)>("both");
-  EXPECT_EQ(f(300L), -1);  // the Python callable's result does not fit either
+  EXPECT_EQ(f(300L), -1);  // the result of the callable does not fit
   EXPECT_NE(TakeError().find("integer of 1 bytes"), std::string::npos);
 }
 
@@ -288,7 +286,7 @@ TEST(Narrowing, AThreadThatPythonDoesNotKnow) {
       scope.Run("sys.unraisablehook = old\nassert seen == [(OverflowError, 'same_i')], seen"));
 }
 
-// True if a call compiles.
+// Returns true if a call compiles.
 template <class Given, class Own>
 constexpr bool Takes = typedcall::internal::is_taken_for<Given, Own>();
 

@@ -1,5 +1,4 @@
-// The places where the resolver looks (in front of the name for our header, PyPy's struct or the
-// post's, and in the side table by def and by object), their order, and headers that are not ours.
+// Tests the places where the resolver looks, and their order.
 
 #include "tests/resolve/callables.h"
 
@@ -46,7 +45,7 @@ TEST(Header, WithTableHidesPyPysFields) {
   EXPECT_EQ(Find(nullptr, function.get(), "l->l", kPyPyCapabilities), "nothing");
 }
 
-// If the header is broken, neither it nor PyPy's valid fields are used; the side table still is.
+// If the header is broken, only the side table is used.
 class BrokenHeader : public testing::Test {
  protected:
   BrokenHeader() { function.SetPyPy(pypy_l, 1, Address(3)); }
@@ -89,7 +88,7 @@ TEST_F(BrokenHeader, NewerMinorAndLargerAreFine) {
 
 TEST(PyPyLayout, Alone) {
   Builtin function(kTyped);
-  // The resolver must not read anything in front of PyPy's struct.
+  // The resolver must not read the memory before PyPy's struct.
   function.metadata.magic = 0;
   function.metadata.table = reinterpret_cast<const PyNativeCallableTable *>(Address(8));
   function.SetPyPy(pypy_l, 1, Address(3));
@@ -97,7 +96,7 @@ TEST(PyPyLayout, Alone) {
             "l->l 3 METH_TYPED, PyPy's layout");
   EXPECT_EQ(Find(nullptr, function.get(), "q->q", typedcall::holds_gil),
             "l->l 3 METH_TYPED, PyPy's layout");
-  // Functions that have PyPy's struct may rely on the GIL.
+  // Functions with PyPy's struct may need the GIL.
   EXPECT_EQ(Find(nullptr, function.get(), "l->l", 0), "nothing");
 }
 
@@ -126,8 +125,7 @@ TEST(PyPyLayout, UnknownCodes) {
   EXPECT_EQ(Find(nullptr, function.get(), "l->l", kPyPyCapabilities), "nothing");
 }
 
-// A builtin function whose name is in the struct from Bernstein's post. The block has exactly the
-// struct's size, so the memory in front of it belongs to the allocator.
+// A builtin function with the struct of Bernstein's post.
 class OfThePost {
  public:
   OfThePost(int convention, int arg_type, int ret_type)
@@ -182,7 +180,7 @@ TEST(SideTable, ByDef) {
             1);
   EXPECT_EQ(Find(Interface(), function.get(), "l->l"), "l->l 1 side table, by PyMethodDef");
   EXPECT_EQ(Find(nullptr, function.get(), "l->l"), "nothing");
-  // A second function object with the same def offers the same entries.
+  // Another function object with the same def offers the same entries.
   const Ref again = Ref::Steal(PyCFunction_New(const_cast<PyMethodDef *>(&function.def), nullptr));
   EXPECT_EQ(Find(Interface(), again.get(), "l->l"), "l->l 1 side table, by PyMethodDef");
 }
@@ -213,11 +211,11 @@ TEST(Order, HeaderThenDefThenObject) {
   Builtin function(kBoth);
   ASSERT_EQ(PyTypedMethod_TagDef(Interface(), &function.def, function.get(), by_def.get(), nullptr),
             1);
-  // The header is added last, because with a header a different row would be a conflict.
+  // The header is added last, because otherwise a different row would be a conflict.
   function.metadata.table = header.get();
   ASSERT_EQ(PyNativeCallable_TagObject(Interface(), function.get(), by_object.get(), nullptr), 1);
   EXPECT_EQ(Find(Interface(), function.get(), "l->l"), "l->l 1 METH_TYPED with header");
-  // A place that lacks the signature does not end the search.
+  // The search continues if a place does not have the signature.
   EXPECT_EQ(Find(Interface(), function.get(), "d->d"), "d->d 3 side table, by PyMethodDef");
   EXPECT_EQ(Find(Interface(), function.get(), "f->f"), "f->f 6 side table, by object");
   EXPECT_EQ(Find(Interface(), function.get(), "g->g"), "nothing");

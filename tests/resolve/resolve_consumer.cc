@@ -1,4 +1,4 @@
-// A consumer for Python tests: returns the resolver's result, or calls the function that it found.
+// A consumer for Python tests.
 
 #include "typedcall/call_site.h"
 // call_site.h comes first because it includes Python.h.
@@ -49,8 +49,8 @@ PyObject *by_site(PyObject *callable, long turns) noexcept {
 
 long plus_one(long x) noexcept { return x + 1; }
 
-/// Uses a call site twice before a function is tagged, twice while it is tagged, and twice after
-/// the tag has been removed. Returns (the results for 41, hits).
+/// Calls a function through a call site before, during and after it is tagged. Returns (results for
+/// 41, hits).
 PyObject *across_a_tag(PyObject *callable) noexcept {
   static const PyNativeCallableTable table = {1, {{"l->l", 0, reinterpret_cast<void *>(plus_one)}}};
   const PyTypedcall_Interface *interface = PyTypedcall_Import();

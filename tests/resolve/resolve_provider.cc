@@ -1,5 +1,4 @@
-// A provider that is compiled several times, under different names (MODULE) and with different flag
-// bits in the defs.
+// A provider that is compiled several times, with different names and flag bits.
 
 #include "typedcall/provider.h"
 
@@ -24,6 +23,6 @@ typedcall::method_table methods{
 
 }  // namespace
 
-// The extra macro makes the preprocessor first replace MODULE by its value.
+// Expands MODULE first.
 #define DEFINE_MODULE(name) TYPEDCALL_MODULE(name, nullptr, methods)
 DEFINE_MODULE(MODULE);

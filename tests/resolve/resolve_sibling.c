@@ -1,5 +1,4 @@
-/* A provider whose defs are found through sibling symbols alone, without flag bits or executing any
- * code. */
+/* A provider whose defs are only found through sibling symbols. */
 #include "tests/support/c_module.h"
 #include "typedcall/typed_method.h"
 
@@ -19,7 +18,7 @@ static PyMethodDef methods[] = {
 };
 PyTypedMethod_SIBLING(inc, methods[0], inc_typed);
 
-/* A function of the same name that the symbol does not refer to. */
+/* Another function with the same name. */
 static PyMethodDef other_inc = {"inc", boxed, METH_O, NULL};
 
 static PyObject *other(PyObject *self, PyObject *unused) {

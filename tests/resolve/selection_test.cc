@@ -1,5 +1,4 @@
-// The choice of an entry from a table: only entries that the consumer can handle, an identical
-// signature first, then equal widths.
+// Tests the choice of an entry from a table.
 
 #include "tests/resolve/callables.h"
 
@@ -7,7 +6,7 @@ namespace {
 
 using namespace resolve_test;
 
-// Returns the number of the entry chosen from `table`, or 0.
+// Returns the number of the chosen entry, or 0.
 std::uintptr_t Chosen(const Table &table, const char *signature, typedcall::capabilities can = 0) {
   const Builtin function(kBoth, table.get(), Py_None);
   const auto found = typedcall::find(nullptr, function.get(), signature, can);
@@ -100,13 +99,11 @@ TEST(Signature, IsTheProviders) {
   EXPECT_EQ(found->flags, PyNativeCallable_PURE);
 }
 
-// Tests every bit that a consumer must understand.
 class MandatoryBit : public testing::TestWithParam<unsigned> {};
 
 TEST_P(MandatoryBit, RefusesWhoDoesNotHandleIt) {
   const std::uintptr_t bit = std::uintptr_t{1} << GetParam();
-  // Each bit is combined with NEEDS_THREAD and with a suitable result (an int for a status, or a
-  // type with an error value), because otherwise some entries would be malformed.
+  // Some flags need NEEDS_THREAD and a certain result type.
   const bool is_error_value = bit == PyNativeCallable_ERROR_IS_NEG_ZERO;
   const std::uintptr_t flags =
       bit | PyNativeCallable_NEEDS_THREAD | (is_error_value ? PyNativeCallable_MAY_RAISE : 0);
@@ -122,7 +119,7 @@ TEST_P(MandatoryBit, RefusesWhoDoesNotHandleIt) {
 
 INSTANTIATE_TEST_SUITE_P(All, MandatoryBit, testing::Range(0u, 16u));
 
-// Tests hints (reserved ones, too), the ABI byte, and bits that only 64-bit words have.
+// Tests hints, the ABI byte, and bits that only 64-bit words have.
 class OtherBit : public testing::TestWithParam<unsigned> {};
 
 TEST_P(OtherBit, HintsAreIgnoredTheRestIsNeverOffered) {
@@ -189,7 +186,7 @@ TEST(Flags, ThatDoNotGoWithTheResult) {
   }
 }
 
-// An entry that promises not to write through its last pointer cannot return a value through it.
+// A value cannot be returned through a const pointer.
 TEST(Flags, AConstPointerIsNoPlaceForTheValue) {
   const std::uintptr_t status = PyNativeCallable_NEEDS_THREAD | PyNativeCallable_RETURNS_STATUS;
   for (const std::uintptr_t flags : {PyNativeCallable_FALLS_BACK, status}) {

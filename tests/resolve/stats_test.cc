@@ -1,5 +1,4 @@
-// Counters: disabled, as they are by default, they cost nothing; enabled, they count the right
-// events. Compiled twice.
+// Tests the counters. Compiled with and without them.
 
 #include "typedcall/resolve.h"
 
@@ -73,7 +72,7 @@ TEST(Stats, CountTheWaysOfCalling) {
   EXPECT_EQ(stats::count(event::direct), 0u);
 }
 
-// Each place's event has the same name as the place.
+// Each place has an event with the same name.
 TEST(Stats, EventsAreInTheOrderOfPlaces) {
   using typedcall::place;
   using typedcall::internal::found_in;

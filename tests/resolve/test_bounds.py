@@ -1,5 +1,5 @@
-"""Tables of several entries, with compiler options that take the declared array of one entry literally. No code may
-index that array."""
+"""Compiles code for tables with compiler options that check the bounds of the declared array, which
+has one entry."""
 import os
 import platform
 import re
@@ -10,18 +10,17 @@ import compilers
 import processes
 
 CC = os.environ["CC"]
-# The test's own sanitizers must not affect compilers or interpreters that load their output.
 ENVIRONMENT = processes.UNSANITIZED
 SOURCE = os.path.join("tests", "resolve", "bounds.cc")
 # The command that runs programs for another processor, set by tools/cross.
 RUN_UNDER = os.environ.get("TYPEDCALL_RUN_UNDER", "").split()
-# Only gcc has the first option. gcc 13 and clang 16 accept the second, but so far g++ ignores it in C++.
+# Only gcc has the first option. gcc 13 and clang 16 accept the second one, but g++ ignores it.
 OPTIONS = {"bounds-strict": ["-fsanitize=bounds-strict"],
            "strict-flex-arrays": ["-fsanitize=bounds", "-fstrict-flex-arrays=3"]}
 COMPILERS = {os.path.realpath(compiler): compiler
              for compiler in map(shutil.which, (CC, "gcc", "clang")) if compiler}
-# Indexes an array of one element illegally. A compiler that does not report this fault would not find any in bounds.cc.
-CANARY = """
+# Checks whether the compiler detects an illegal index.
+CANARY ="""
 struct entry { const char *signature; unsigned long flags; void *funcptr; };
 struct table { long count; entry entries[1]; };
 int main(int count, char **) {
@@ -39,27 +38,26 @@ def run(command, paths=()):
 
 
 def runtime_of(compiler):
-    """Returns extra options for clang, which expects the runtime in the program that loads a shared object."""
+    """Returns the options that clang needs for the sanitizer's runtime in a shared object."""
     library = "libclang_rt.ubsan_standalone-%s.so" % platform.machine()
     path = run([compiler, "-print-file-name=" + library]).out.strip()
-    found = os.path.isabs(path)  # gcc has no such library and prints only its name
+    found = os.path.isabs(path)  # gcc only prints the name
     return ["-shared-libsan", "-Wl,-rpath," + os.path.dirname(path)] if found else []
 
 
 class Bounds(compilers.Compiling):
     def blindness(self, compiler, options):
-        """Returns the reason why the compiler does not report the fault with these options, or "" if it does."""
+        """Returns the reason why the compiler does not detect the fault, or ""."""
         source, program = self.write("canary.cc", CANARY), self.path("canary")
         made = run([compiler, *options, *runtime_of(compiler), source, "-o", program])
         if made.status != 0:
             return "cannot use them"
         ended = run([*RUN_UNDER, program])
-        self.assertIn(ended.status, (0, 1), ended.out)  # any other status means that the program did not run
+        self.assertIn(ended.status, (0, 1), ended.out)
         return "" if SEEN in ended.out else "sees nothing with them"
 
     def found(self, compiler, options):
-        """Returns the reports of a program that loads the module, compiled with these options. Reports about other
-        arrays of one, such as those in core/, are ignored."""
+        """Compiles and loads the module, and returns the reports about the tables."""
         module = self.path("bounds.so")
         done = run([compiler, "-std=c++17", "-O1", "-fPIC", "-shared", "-Wall", "-Wextra", "-Werror",
                     *options, *runtime_of(compiler), "-I.", *compilers.PYTHON_HEADERS,
@@ -76,7 +74,7 @@ class Bounds(compilers.Compiling):
         for compiler in (each for each, reason in blind.items() if not reason):
             with self.subTest(compiler):
                 self.assertEqual(self.found(compiler, options), [])
-                # This check proves that a fault would be reported.
+                # Checks that a fault is reported.
                 self.assertIn(SEEN, "".join(self.found(compiler, [*options, "-DINDEXED"])))
         if all(blind.values()):
             self.skipTest(" ".join(options) + ": " + ", ".join(map(" ".join, blind.items())))
@@ -88,7 +86,7 @@ class Bounds(compilers.Compiling):
         self.check("strict-flex-arrays")
 
     def test_one_of_them_is_seen_by_the_compiler_of_this_build(self):
-        """If both options were skipped, nothing would be tested. Before clang 16, gcc must report the fault."""
+        """At least one compiler must detect the fault. Otherwise nothing is tested."""
         found = [compiler for compiler in map(shutil.which, (CC, "gcc")) if compiler]
         self.assertTrue(any(not self.blindness(compiler, options)
                             for compiler in found for options in OPTIONS.values()))

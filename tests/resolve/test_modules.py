@@ -1,5 +1,4 @@
-# A consumer finds and calls functions of separately compiled providers: with flag bits in the defs, without them, and
-# with this Python's default.
+# Tests a consumer and separately compiled providers.
 import gc
 import importlib.util
 import sys
@@ -42,7 +41,7 @@ class Places(unittest.TestCase):
                 self.assertEqual(resolve(m.inc, "q->n"), ("l->l", "sibling symbol"))
                 with self.assertRaisesRegex(TypeError, "inc does not offer 'd->d'; it offers 'l->l'"):
                     resolve(m.inc, "d->d")
-                # These functions share the name or the module, but the symbol does not describe them.
+                # The symbol does not describe these functions.
                 for function in (m.other(), m.untagged, m.other):
                     with self.assertRaisesRegex(TypeError, "offers no native signature"):
                         resolve(function, "l->l")
@@ -50,7 +49,7 @@ class Places(unittest.TestCase):
 
 
 class CallSites(unittest.TestCase):
-    """How call sites cache the functions of modules."""
+    """Tests how call sites cache the functions of modules."""
 
     def test_modules(self):
         for m in (resolve_with_bits, resolve_without_bits, resolve_default, resolve_sibling):

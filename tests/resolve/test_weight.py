@@ -1,4 +1,4 @@
-"""The size of a consumer with one resolve<double(double)>. It contains the interface, but no provider code."""
+"""Tests the size of a consumer with one resolve<double(double)>."""
 import os
 import platform
 import sys
@@ -21,7 +21,7 @@ class Consumer(unittest.TestCase):
 
 
 class Headers(unittest.TestCase):
-    # Times depend on the machine, so the test looks for the headers that take the longest to compile.
+    # These headers take the longest to compile.
     HEAVY = {"complex", "functional", "iostream", "map", "memory", "mutex", "sstream"}
 
     def test_include_no_heavy_ones(self):

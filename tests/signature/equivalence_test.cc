@@ -1,5 +1,5 @@
-// Types and signatures that are the same to a caller, and others that only look alike. The table is
-// written by hand, and must be right on LP64, LLP64 and 32 bits.
+// Tests which types and signatures are equivalent. The table must be right on LP64, LLP64 and 32
+// bits.
 
 #include <gtest/gtest.h>
 
@@ -20,8 +20,8 @@ bool equivalent(const std::string &a, const std::string &b) {
   return PyNativeSignature_Equivalent(a.c_str(), b.c_str()) != 0;
 }
 
-// Returns an integer code's width in bytes, negative for signed codes; returns 0 for any other
-// code.
+// Returns the width of an integer type in bytes, negative if it is signed. Returns 0 for any other
+// type.
 int width(const std::string &code) {
   const std::string both = "bBhHiIlLqQnN";
   const int sizes[] = {1,
@@ -70,7 +70,7 @@ TEST(Equivalent, Buffers) {
   EXPECT_FALSE(equivalent("*kb->v", "*kB->v"));
 }
 
-// An entry may promise more about its arguments, but never less about its result.
+// Arguments may have an additional `k`, but the result may not.
 TEST(Answers, Const) {
   for (const std::string mark : {"&", "*"}) {
     const std::string plain = mark + "d->v", promised = mark + "kd->v";
@@ -115,11 +115,11 @@ TEST(Equivalent, Lp64) {
 
 TEST(Equivalent, LooksAlikeButIsNot) {
   EXPECT_FALSE(equivalent("d->d", "g->g"));   // with MSVC, both have the same width
-  EXPECT_FALSE(equivalent("?->d", "B->d"));   // the same width, but 2 is not a bool
+  EXPECT_FALSE(equivalent("?->d", "B->d"));   // 2 is not a bool
   EXPECT_FALSE(equivalent("P->d", "&d->d"));  // P does not specify its target
   EXPECT_FALSE(equivalent("s->d", "&b->d"));
   EXPECT_FALSE(equivalent("O->d", "P->d"));
-  EXPECT_FALSE(equivalent("P->d", "N->d"));  // a pointer is not an integer, unlike NumPy's P
+  EXPECT_FALSE(equivalent("P->d", "N->d"));  // a pointer is not an integer
   EXPECT_FALSE(equivalent("Zd->d", "dd->d"));
   EXPECT_FALSE(equivalent("d->v", "d->d"));
   EXPECT_FALSE(equivalent("d->d", "dd->d"));

@@ -1,5 +1,4 @@
-// Signature strings that do not parse: the position of the fault, the reason, and the state of the
-// result. signature_test.cc tests valid strings.
+// Tests invalid signature strings. signature_test.cc tests valid strings.
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,4 @@
-// The parser, printer and comparison access nothing outside their arguments. AddressSanitizer
-// detects accesses beyond heap blocks of the exact size; a guard page needs no sanitizer.
+// Tests that the parser accesses nothing outside its arguments.
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -13,7 +12,7 @@
 
 namespace {
 
-// Texts with every possible end: complete, or in the middle of any token.
+// Texts that end after and inside every kind of token.
 const char *const texts[] = {
     "",           "d",   "&",     "Z",     "&Z",   "dd-",    "dd->",   "->&",    "->Z", "->&Z",
     "->v",        "->d", "->&Zd", "dd->d", "->dd", "dd->d ", "&Zd&Zd", "x",      "v",   "&v",

@@ -1,5 +1,4 @@
-// Shared by the tests of signature strings: functions that parse and print them, and every type
-// code, written by hand because the list is under test.
+// Functions that parse and print signatures, and a list of all type codes.
 
 #ifndef TESTS_SIGNATURE_PARSED_H_
 #define TESTS_SIGNATURE_PARSED_H_

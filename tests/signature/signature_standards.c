@@ -1,6 +1,5 @@
-// Compiles the signature headers under every C standard we support, and uses all their
-// declarations. Built as a program, it is a test; main returns the number of the first check that
-// failed.
+// Uses all declarations of the signature headers under every C standard. main returns the number of
+// the first check that failed.
 
 #include <string.h>
 
@@ -14,14 +13,14 @@ ASSERT_AT_COMPILE_TIME(longest_is_514, PyNativeSignature_MAX_LENGTH == 514);
 ASSERT_AT_COMPILE_TIME(void_is_zero, PyNativeType_VOID == 0);
 ASSERT_AT_COMPILE_TIME(ssize_is_as_wide_as_size, sizeof(intptr_t) == sizeof(size_t));
 
-// A consumer's own column of the table; C requires constant expressions here.
+// A column that a consumer adds to the table.
 #define ROW(NAME, LETTERS, TYPE, KIND) sizeof(LETTERS) - 1,
 static const size_t letter_counts[] = {PyNativeType_LIST(ROW)};
 #undef ROW
 ASSERT_AT_COMPILE_TIME(table_has_every_code,
                        sizeof(letter_counts) / sizeof(letter_counts[0]) == PyNativeType_COUNT);
 
-// Every C type can be declared, and a complex type is twice as large as its parts.
+// Every C type must be complete.
 struct every_type {
 #define ROW(NAME, LETTERS, TYPE, KIND) TYPE NAME##_value;
   PyNativeType_VALUE_LIST(ROW)

@@ -1,19 +1,18 @@
-// Compiles the signature headers under every C++ standard we support, and uses all their
-// declarations. From C++14 on the checks are static_asserts; main repeats them at run time for
-// C++11.
+// Uses all declarations of the signature headers under every C++ standard. C++11 cannot make these
+// checks at compile time, so main repeats them.
 
 #include "typedcall/signature.h"
 
 namespace {
 
-// A consumer's own column of the table.
+// A column that a consumer adds to the table.
 #define ROW(NAME, LETTERS, TYPE, KIND) sizeof(LETTERS) - 1,
 constexpr size_t letter_counts[] = {PyNativeType_LIST(ROW)};
 #undef ROW
 static_assert(sizeof(letter_counts) / sizeof(letter_counts[0]) == PyNativeType_COUNT,
               "a code has no row");
 
-// Every C type can be declared.
+// Every C type must be complete.
 struct EveryType {
 #define ROW(NAME, LETTERS, TYPE, KIND) TYPE NAME##_value;
   PyNativeType_VALUE_LIST(ROW)

@@ -1,5 +1,4 @@
-// Signature strings: parsing, printing, limits. faults_test.cc covers texts that do not parse,
-// equivalence_test.cc covers comparison, and memory_test.cc covers reads beyond the end.
+// Tests valid signature strings.
 
 #include <gtest/gtest.h>
 
@@ -151,8 +150,7 @@ TEST(Parse, ManyArguments) {
   EXPECT_FALSE(parse(longest + "d").ok);
 }
 
-// Returns every signature of at most `longest` bytes made from a few types; it constructs them and
-// parses nothing.
+// Returns every signature of at most `longest` bytes made from a few types.
 std::set<std::string> all_signatures(size_t longest) {
   std::vector<std::string> results, types;
   for (const std::string code : {"?", "d", "O", "Zd"}) {
@@ -176,7 +174,7 @@ std::set<std::string> all_signatures(size_t longest) {
   return all;
 }
 
-// True if `text` is the beginning of a signature.
+// Returns true if `text` is the beginning of a signature.
 bool can_go_on(const std::string &text) {
   for (const char *more : {"", "d", ">d", "->d", "d->d"}) {
     if (parse(text + more).ok) return true;
@@ -206,7 +204,7 @@ TEST(Parse, EveryShortText) {
     }
   }
   EXPECT_EQ(accepted, signatures.size());
-  // The terms are for arguments of 0, 1 and 2 bytes, with results of at most 3, 2 and 1 bytes.
+  // Signatures with arguments of 0, 1 and 2 bytes.
   EXPECT_EQ(accepted, 12u + 3 * 8 + 15 * 4);
 }
 

@@ -1,6 +1,5 @@
-// SEP 200's provider example with its positional initialisers: a static type that Python code can
-// subclass, a static subclass, and a consumer. Headers are included as in the SEP, from their own
-// folder.
+// The provider example of SEP 200, and a consumer. The positional initialisers and the includes are
+// those of the SEP.
 #include "customslots.h"
 #include "extensibletype.h"
 #include "tests/support/c_module.h"
@@ -36,7 +35,7 @@ static PyCustomSlot my_custom_slots[] = {
     {OTHER_FUNCTIONALITY_ID, {NULL}},
 };
 
-// After its own slots, a static subclass needs room for the inherited ones.
+// A static subclass needs room for the inherited slots.
 static PyCustomSlot sub_custom_slots[4] = {
     {SOME_FUNCTIONALITY_ID, {(void *)ThriceTheValue}},
 };

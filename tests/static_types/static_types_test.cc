@@ -1,5 +1,4 @@
-// PyExtensibleType_Ready: refusals, which slots static types inherit and pass on, and static types
-// that outlive their interpreter.
+// Tests PyExtensibleType_Ready.
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -20,7 +19,7 @@ constexpr PyCustomSlot kEmpty = {PyCustomSlot_ID_EMPTY, {nullptr}};
 constexpr PyCustomSlot kSkip = {PyCustomSlot_ID_SKIP, {nullptr}};
 
 /// A static type and its table. They are on the heap, where ASan detects accesses outside them, and
-/// live as long as the process, as static types do.
+/// are never freed.
 struct Static {
   explicit Static(const char *name, const Slots &slots, size_t room, PyTypeObject *base = nullptr)
       : made(new PyHeapExtensibleTypeObject()), room(static_cast<Py_ssize_t>(room)) {
@@ -53,7 +52,7 @@ struct Static {
   Py_ssize_t room;
 };
 
-/// Returns, in the table's order, the slots of an instance of the type.
+/// Returns the slots of an instance of the type.
 Pairs Offered(PyObject *type) {
   Pairs pairs;
   Ref object = Ref::Steal(PyObject_CallObject(type, nullptr));
@@ -68,8 +67,7 @@ Pairs Offered(PyObject *type) {
   return pairs;
 }
 
-/// Returns a text that describes what our code has left in a type. For static types this is valid
-/// only while the interpreter runs, because CPython frees names at its end.
+/// Returns a text that describes what our code has left in a type.
 std::string LeftByUs(PyTypeObject *type) {
   std::string left;
   for (const char *name : {"__module__", PyExtensibleType_READY_MARK}) {
@@ -220,9 +218,8 @@ TEST(Inheriting, BasesComeFirst) {
             "derive from it");
 }
 
-/// Makes an ordinary static type derived from an extensible one. CPython sets our metaclass, but no
-/// data follow the type. The allocated memory ends with the type, which lets ASan detect a read
-/// beyond it.
+/// Returns an ordinary static type derived from an extensible one. ASan detects reads beyond the
+/// type.
 PyTypeObject *OrdinarySubtype(const char *name, PyTypeObject *base) {
   auto *type = new PyTypeObject();
   type->tp_name = name;
@@ -325,7 +322,7 @@ TEST(Refused, HeapTypes) {
       "TypeError: type 'test.Extensible' is not a static type: use PyExtensibleType_FromSpec");
 }
 
-/// Returns an unrelated metaclass, like those of other libraries' static types.
+/// Returns an unrelated metaclass.
 PyTypeObject *OtherMetaclass() {
   static PyTypeObject other = [] {
     PyTypeObject type = {};
@@ -363,8 +360,7 @@ TEST(Refused, AHeapTypeAsBase) {
   static const Static made("test.OnHeapType", {S(2, 2)}, 2, base.type());
   EXPECT_EQ(made.Ready(), -1) << "CPython refuses it";
   EXPECT_EQ(TakeError().find("TypeError: "), 0u);
-  // A type still refers to its base after PyType_Ready has failed, because CPython does not undo
-  // that.
+  // The type still refers to its base after PyType_Ready has failed.
   base.release();
 }
 
@@ -381,8 +377,7 @@ TEST(Refused, OtherInterpreters) {
   EXPECT_EQ(Offered(made.object()), (Pairs{{Id(1), 11}}));
 }
 
-// This test runs last, because it ends the interpreter. The static types exist before and after
-// that.
+// This test must run last, because it ends the interpreter.
 TEST(Zz, TheInterpretersEnd) {
   static const Static base("test.Lasting", {kSkip, S(1, 11), S(2, 22)}, 3);
   static const Static child("test.LastingChild", {S(2, 222), S(3, 33)}, 4, base.type());
@@ -418,7 +413,7 @@ TEST(Zz, TheInterpretersEnd) {
     ASSERT_EQ(StopPython(), 0);
     EXPECT_EQ(child.made->etp_magic, 0u);
     StartPython();
-    // From 3.14 on, the names in the type's dictionary would dangle.
+    // From 3.14 on, the names in the dictionary of the type would be dangling pointers.
     for (PyTypeObject *type : {base.type(), child.type(), ordinary}) {
       if (PY_VERSION_HEX >= 0x030E0000) {
         EXPECT_EQ(LeftByUs(type), "") << type->tp_name;

@@ -1,5 +1,4 @@
-# SEP 200's own example, built as C99 and as C++17: a static type, its static subclass, and the classes that Python
-# code derives from them.
+# Tests the example of SEP 200, built as C99 and as C++17.
 import sys
 import typing
 import unittest

@@ -1,6 +1,5 @@
-// Detects, through the kernel, that another thread sleeps because it waits for the GIL or has
-// stopped for good; Python does not report this. Tests can wait for this state without guessing a
-// time.
+// Waits until another thread sleeps. Python does not report this, so these functions ask the
+// kernel.
 #ifndef TYPEDCALL_TESTS_SUPPORT_ASLEEP_H_
 #define TYPEDCALL_TESTS_SUPPORT_ASLEEP_H_
 
@@ -15,11 +14,10 @@
 
 namespace typedcall_test {
 
-/// Returns the kernel's number for the calling thread.
+/// Returns the kernel's ID of the calling thread.
 inline pid_t ThisThread() { return static_cast<pid_t>(syscall(SYS_gettid)); }
 
-/// Returns the state, according to the kernel, of one of this process's threads: 'S' asleep, 'R'
-/// running or ready, 'X' ended.
+/// Returns the state of a thread of this process: 'S' asleep, 'R' running or ready, 'X' ended.
 inline char StateOf(pid_t thread) {
   std::FILE *const file =
       std::fopen(("/proc/self/task/" + std::to_string(thread) + "/stat").c_str(), "r");
@@ -27,18 +25,15 @@ inline char StateOf(pid_t thread) {
   char text[256];
   text[std::fread(text, 1, sizeof(text) - 1, file)] = '\0';
   std::fclose(file);
-  // The state follows the last parenthesis, because the program's name may contain any other
-  // character.
+  // The state follows the last parenthesis. The name before it may also contain parentheses.
   const char *const name_end = std::strrchr(text, ')');
   return name_end == nullptr || name_end[1] == '\0' || name_end[2] == 'Z' ? 'X' : name_end[2];
 }
 
-/// Waits until a thread sleeps, or has ended. The thread must have no reason to sleep except the
-/// expected one. Aborts if this takes more than a minute.
+/// Waits until a thread sleeps or has ended. Aborts if this takes more than a minute.
 inline void WaitUntilAsleep(pid_t thread) {
-  // The thread must be found asleep ten times in a row: a thread that waits for the GIL wakes up
-  // only every few milliseconds, whereas the C library's locks are soon free. A thread that only
-  // lacks a processor does not sleep.
+  // The thread must be asleep ten times in a row, because it may also wait for a lock of the C
+  // library for a short time.
   int asleep = 0;
   for (int millisecond = 0; asleep < 10; ++millisecond) {
     const char state = StateOf(thread);

@@ -4,7 +4,7 @@
 
 #include <Python.h>
 
-/// A module slot for modules that also work in interpreters with their own GIL.
+/// A module slot for interpreters with their own GIL.
 #if PY_VERSION_HEX >= 0x030C0000 && !defined(PYPY_VERSION)
 #define TEST_MODULE_OWN_GIL \
   { Py_mod_multiple_interpreters, Py_MOD_PER_INTERPRETER_GIL_SUPPORTED }
@@ -16,7 +16,7 @@
 /// Defines the module NAME, which may be a macro, with the functions METHODS (or NULL).
 #define TEST_MODULE(NAME, METHODS) TEST_MODULE_SLOTS(NAME, METHODS, {0, NULL})
 
-/// Defines a module whose contents `int EXEC(PyObject *module)` adds.
+/// Defines a module with the exec function `int EXEC(PyObject *module)`.
 #define TEST_MODULE_EXEC(NAME, METHODS, EXEC) \
   TEST_MODULE_SLOTS(NAME, METHODS, {Py_mod_exec, (void *)(EXEC)})
 

@@ -1,8 +1,7 @@
-"""Removes cases for other runtimes, so that skips only report what the machine lacks, such as a library. Works in files
-that unittest, Bazel's runner or pytest loads."""
+"""Removes cases for other runtimes. Skips then only report what is missing on the machine."""
 import unittest
 
-# The names of the cases that only_if() has removed, by module. A file without other cases is not an error.
+# The names of the cases that only_if() has removed, by module.
 LEFT_OUT = {}
 
 
@@ -17,10 +16,10 @@ def _is_case(decorated):
 
 
 def only_if(condition):
-    """Decorates a TestCase class or a test method, and removes it if the condition is false.
+    """Removes the decorated class or test method if the condition is false.
 
-    The name of a removed case becomes None. So no class may derive from a decorated class; and this decorator must be
-    the outermost one, because a unittest skip would turn None into a function."""
+    The name of a removed case becomes None, so no class may derive from a decorated class. This
+    decorator must be the outermost one."""
     def decorate(decorated):
         if condition:
             return decorated
@@ -32,6 +31,7 @@ def only_if(condition):
 
 
 def module_only_if(condition, why):
-    """Removes all cases of a file if the condition is false. Call this at the top of the file."""
+    """Removes all cases of a file if the condition is false. Must be called at the top of the
+    file."""
     if not condition:
         raise NotCollected(why)

@@ -1,5 +1,4 @@
-"""Finds and runs compilers, both installed ones and this build's, and checks, in a temporary folder, that code does or
-does not compile."""
+"""Finds and runs compilers, and checks that code does or does not compile."""
 import glob
 import os
 import re
@@ -18,7 +17,7 @@ def of_this_build():
 
 
 def installed(name):
-    """Returns the paths of the installed programs `name` and `name-VERSION`, without duplicates."""
+    """Returns the paths of the installed programs `name` and `name-VERSION`."""
     paths = {}
     for folder in ("/usr/bin", "/usr/local/bin"):
         for path in sorted(glob.glob(os.path.join(folder, name + "*"))):
@@ -33,8 +32,7 @@ def run(compiler, *arguments, text=""):
 
 
 def check(language, standard, *arguments, text=""):
-    """Runs this build's compiler with the project's headers and Python's, with all warnings, and without writing
-    output."""
+    """Runs the compiler of this build with all warnings. Writes no output file."""
     return run(of_this_build(), "-fsyntax-only", *WARNINGS, "-x", language, "-std=" + standard, "-I.", *PYTHON_HEADERS,
                *arguments, text=text)
 

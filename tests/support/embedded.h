@@ -1,5 +1,5 @@
-// Shared by all GoogleTest programs with an interpreter: functions that start and end it, owning
-// references, and ways to run Python code. //tests/support:embedded_main provides main().
+// Functions for GoogleTest programs that embed an interpreter. //tests/support:embedded_main
+// provides main().
 #ifndef TYPEDCALL_TESTS_SUPPORT_EMBEDDED_H_
 #define TYPEDCALL_TESTS_SUPPORT_EMBEDDED_H_
 
@@ -10,12 +10,10 @@
 
 namespace typedcall_test {
 
-/// Starts the interpreter that PYTHON_BIN names, as main() does before the first test. Ends the
-/// process on failure, because nothing can be tested then.
+/// Starts the interpreter that PYTHON_BIN names. Ends the process on failure.
 void StartPython();
 
-/// Ends it. Ends the interpreter. Returns Py_FinalizeEx's result: 0, or -1 if a file could not be
-/// flushed.
+/// Ends the interpreter and returns the result of Py_FinalizeEx(): 0, or -1 on failure.
 int StopPython();
 
 /// An owning reference. GIL: held for everything except moves.
@@ -48,14 +46,14 @@ class Ref {
   PyObject *object_ = nullptr;
 };
 
-/// A METH_O function that returns its argument, for defs whose callables do not matter.
+/// A METH_O function that returns its argument.
 inline PyObject *Boxed(PyObject *, PyObject *argument) {
   Py_INCREF(argument);
   return argument;
 }
 
-/// Makes a module with the functions of a provider's method table, like TYPEDCALL_MODULE, but not
-/// in sys.modules. Returns an empty reference with an exception set on failure.
+/// Returns a module with the functions of a method table, or an empty reference with an exception
+/// set. The module is not in sys.modules.
 template <class Methods>
 Ref ModuleOf(Methods &methods) {
   static PyModuleDef def = {
@@ -66,13 +64,12 @@ Ref ModuleOf(Methods &methods) {
   return module;
 }
 
-/// A scope of Python code: a dictionary with `__builtins__`, to which objects can be added. An
-/// exception is a test failure, and is printed and cleared.
+/// A dictionary for Python code. An exception is a test failure, and is printed and cleared.
 class Scope {
  public:
   Scope();
   void Set(const char *name, PyObject *borrowed);
-  /// Runs statements. Returns false if the statements raise an exception.
+  /// Runs statements. Returns false if an exception is raised.
   bool Run(const std::string &code);
   /// Returns the value of an expression or variable.
   Ref Eval(const std::string &expression);
@@ -87,8 +84,8 @@ std::string TakeError();
 /// Calls gc.collect() until it finds nothing more.
 void Collect();
 
-/// True if this build frees unused classes. Free-threaded builds free modules and functions only in
-/// the collector, and 3.13's never free a class after a second thread has run.
+/// Returns true if this build frees unused classes. Free-threaded 3.13 never frees a class after a
+/// second thread has run.
 bool ClassesCanDie();
 
 }  // namespace typedcall_test

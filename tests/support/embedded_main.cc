@@ -1,5 +1,5 @@
-// main() of the GoogleTest programs that embed an interpreter, and the functions that embedded.h
-// declares. The interpreter starts before the first test and ends after the last one.
+// main() of the GoogleTest programs that embed an interpreter. The interpreter starts before the
+// first test and ends after the last one.
 #include "tests/support/embedded.h"
 
 #include <cstdio>
@@ -21,7 +21,7 @@ namespace {
 
 void StartPython() {
   PyConfig config;
-  // The isolated configuration would ignore PYTHONMALLOC, which the sanitizers need.
+  // The isolated configuration ignores PYTHONMALLOC, which the sanitizers need.
   PyConfig_InitPythonConfig(&config);
   config.install_signal_handlers = 0;
   config.user_site_directory = 0;

@@ -1,4 +1,4 @@
-"""Temporary folders, and test cases that each have their own folder."""
+"""Temporary folders, and a base for test cases with their own folder."""
 import pathlib
 import tempfile
 import textwrap
@@ -6,7 +6,7 @@ import unittest
 
 
 def temporary(add_cleanup):
-    """Returns a new folder; a cleanup removes it."""
+    """Returns a new folder, which a cleanup removes."""
     folder = tempfile.TemporaryDirectory(prefix="typedcall-")
     add_cleanup(folder.cleanup)
     return pathlib.Path(folder.name)
@@ -20,7 +20,7 @@ class InAFolder(unittest.TestCase):
         return str(self.folder.joinpath(*names))
 
     def write(self, name, text):
-        """Writes a file into the folder and returns its path. The text may be indented."""
+        """Writes a file and returns its path. The text may be indented."""
         path = self.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(textwrap.dedent(text), encoding="utf-8")

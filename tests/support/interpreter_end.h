@@ -1,5 +1,5 @@
-// Ends an interpreter while another thread runs native code without the GIL, and checks that the
-// thread's stack is not unwound. For death tests, because the process ends, too.
+// Ends an interpreter while another thread runs native code. For death tests, because the process
+// also ends.
 #ifndef TYPEDCALL_TESTS_SUPPORT_INTERPRETER_END_H_
 #define TYPEDCALL_TESTS_SUPPORT_INTERPRETER_END_H_
 
@@ -19,8 +19,7 @@ inline std::atomic<bool> is_inside{false}, may_return{false}, returns{false}, is
 inline std::atomic<pid_t> thread_inside{0};
 inline std::atomic<bool> has_signal{false};
 
-/// The thread calls this without the GIL. The function returns when the interpreter is about to
-/// end.
+/// Must be called without the GIL. Returns when the interpreter is about to end.
 inline double WaitInside(double x) noexcept {
   thread_inside = ThisThread();
   is_inside = true;
@@ -29,7 +28,7 @@ inline double WaitInside(double x) noexcept {
   return x;
 }
 
-/// Calls WaitInside() from a Python function, which releases the caller's GIL and takes it again.
+/// A Python function that calls WaitInside() and releases the GIL during the call.
 inline PyObject *WaitInPython(PyObject *, PyObject *) {
   Py_BEGIN_ALLOW_THREADS;
   WaitInside(0);
@@ -43,9 +42,8 @@ inline PyObject *WaitFunction() {
   return PyCFunction_New(&def, nullptr);
 }
 
-/// Returns a new reference to the value of `expression`, in which wait() is the Python function and
-/// Waiting() makes an object whose methods all call wait(). Ends the process with status 3 if the
-/// expression raises.
+/// Returns a new reference to the value of `expression`, which can use wait(), and Waiting(), whose
+/// methods call wait(). If the expression raises an exception, the process ends with status 3.
 inline PyObject *Waiting(const char *expression) {
   PyObject *const globals = PyDict_New(), *const wait = WaitFunction();
   PyDict_SetItemString(globals, "__builtins__", PyEval_GetBuiltins());
@@ -90,8 +88,8 @@ struct Destroyed {
   ~Destroyed() { is_destroyed = true; }
 };
 
-/// Called while the interpreter ends. The thread now needs the GIL, which this thread keeps. When
-/// this function returns, the other thread waits for the GIL or has stopped.
+/// Called while the interpreter ends. Lets WaitInside() return, and waits until its thread waits
+/// for the GIL or has stopped.
 inline void LetReturn(PyObject *) {
   may_return = true;
   while (!returns) usleep(1000);
@@ -100,18 +98,17 @@ inline void LetReturn(PyObject *) {
 
 inline int HowItWas() { return !may_return ? 2 : is_destroyed ? 1 : 0; }
 
-/// The exit status of EndPythonDuring() if a thread may be unwound safely. From 3.14 on, the thread
-/// just stops; musl ends it without unwinding.
+/// The exit status of EndPythonDuring() if a thread may be unwound. From 3.14 on, and with musl,
+/// stacks are not unwound.
 #if PY_VERSION_HEX < 0x030E0000 && defined(__GLIBC__)
 constexpr int kPassed = 1;
 #else
 constexpr int kPassed = 0;
 #endif
 
-/// Runs `call`, which releases the GIL around WaitInside(), in another thread and ends the
-/// interpreter during the call. Then starts and ends another interpreter, during which the thread
-/// gets a signal. Finally ends the process with status 0 if the thread has stopped for good, 1 if
-/// its stack was unwound, or 2 if the interpreter did not wait for it. GIL: held.
+/// Runs `call` in another thread and ends the interpreter during the call. `call` must release the
+/// GIL around WaitInside(). Then starts and ends another interpreter. The exit status is 0 if the
+/// thread has stopped, 1 if its stack was unwound, or 2 if the interpreter did not wait. GIL: held.
 template <class Call>
 [[noreturn]] void EndPythonDuring(Call call) {
   PyObject *const capsule = PyCapsule_New(&may_return, nullptr, LetReturn);

@@ -1,5 +1,5 @@
-"""Counts blocks, references and memory before and after many calls. A leak increases the counts in every round, whereas
-caches grow in some rounds and shrink in others."""
+"""Counts blocks, references and memory before and after many calls. A leak increases the counts in
+every round, but caches do not."""
 import gc
 import os
 import sys
@@ -9,7 +9,7 @@ IS_PYPY = sys.implementation.name == "pypy"
 
 
 def resident():
-    """Returns the current resident memory of the process in kilobytes, including the memory of all allocators."""
+    """Returns the resident memory of the process in kilobytes."""
     with open("/proc/self/statm", encoding="ascii") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") // 1024
 
@@ -22,21 +22,22 @@ def peak():
 
 
 def collect():
-    # Free-threaded builds free memory only some collections later, and PyPy runs finalizers after a collection.
+    # Free-threaded builds free some memory only after several collections, and PyPy runs finalizers
+    # after a collection.
     for _ in range(5):
         gc.collect()
 
 
 def check(function, times, *, warm_up, blocks=None, references=None, objects=None, kilobytes=None,
           unchanged=(), rounds=3, both_ways=False, takes_count=False, kilobytes_of=resident):
-    """Raises AssertionError, "leak: ...", if `times` calls of `function` leak as much as a limit in every round. The
-    `warm_up` calls before these may leave anything behind. Growth in only some rounds is not found; use `rounds=1` for
-    that. With `takes_count`, `function` is called once per round, with the number of repetitions as its argument.
+    """Raises AssertionError, "leak: ...", if `times` calls of `function` leak as much as a limit in
+    every round. The `warm_up` calls are not counted. With `takes_count`, `function` is called once
+    in each round, with the number of repetitions.
 
-    The limits, where None means no limit: `blocks` of Python's allocators (0 under a sanitizer; use `objects` there,
-    the number that the collector tracks), `references` to all objects (only debug builds count them), and `kilobytes`.
-    The references to each object in `unchanged` must stay the same. With `both_ways`, decreases must not exceed the
-    limit either; they do if each call releases one reference too many."""
+    The limits: `blocks` of Python's allocators, `objects` that the garbage collector tracks,
+    `references` in debug builds, and `kilobytes`. None means no limit. Sanitizers count no blocks.
+    The reference count of each object in `unchanged` must stay the same. With `both_ways`,
+    decreases must not exceed the limit either."""
     found = [(name, limit, count) for name, limit, count in (
         ("blocks", None if IS_PYPY else blocks, lambda: sys.getallocatedblocks()),
         ("references", references if COUNTS_REFERENCES else None, lambda: sys.gettotalrefcount()),

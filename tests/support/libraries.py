@@ -1,5 +1,5 @@
-"""Libraries in the gate's environment, for tests that Bazel runs. If the environment names a library, tests must be
-able to import it. Elsewhere, tests run if the interpreter has the library that they need."""
+"""Libraries for tests that Bazel runs. If the environment names a library, tests must be able to
+import it."""
 import importlib.util
 import os
 import sys

@@ -13,7 +13,7 @@ namespace typedcall_test {
 
 namespace {
 
-// This thread's refusals. They are not members of a class, because `operator new` uses them.
+// The refusals of this thread.
 thread_local bool refuses = false, has_refused = false;
 thread_local std::size_t left_before = 0, left_to_refuse = 0;
 
@@ -29,7 +29,7 @@ bool IsRefused() {
   return true;
 }
 
-// Allocates with malloc, so it can be used inside the other allocators.
+// Allocates with malloc. Can be used inside the other allocators.
 template <class T>
 struct PlainAllocator {
   using value_type = T;
@@ -144,7 +144,7 @@ bool Memory::Stop() {
 
 namespace {
 
-// Makes one call, with one refusal. Returns true if an allocation was refused.
+// Makes one call. Returns true if an allocation was refused.
 bool Turn(Memory *memory, const Swept &swept, std::size_t first, std::size_t times) {
   swept.before();
   memory->Refuse(first, times);
@@ -163,7 +163,7 @@ bool Turn(Memory *memory, const Swept &swept, std::size_t first, std::size_t tim
   return was_refused;
 }
 
-// Returns how many blocks are left after a call without refusals.
+// Returns the number of blocks after a call without refusals.
 std::size_t Settled(Memory *memory, const Swept &swept) {
   Turn(memory, swept, 0, 0);
   if (swept.cpython_leaks) return 0;
@@ -183,7 +183,7 @@ bool IsRefusal() {
 
 std::size_t Sweep(const Swept &swept) {
   constexpr std::size_t kEnough = 5000;
-  constexpr int kTurns = 16;  // more than the number of blocks that CPython may keep of an object
+  constexpr int kTurns = 16;
   const testing::ScopedTrace trace(__FILE__, __LINE__, swept.name);
   Memory memory;
   const int turns = swept.cpython_leaks ? 1 : kTurns;
@@ -196,7 +196,7 @@ std::size_t Sweep(const Swept &swept) {
           "allocation " + std::to_string(first) + (times == 1 ? "" : " and all after it"));
       std::vector<Py_ssize_t> references;
       std::size_t blocks = 0;
-      // The first turns fill CPython's caches and our own.
+      // The first turns fill caches.
       for (int turn = -2; turn < turns; ++turn) {
         if (turn == 0) {
           blocks = Settled(&memory, swept);

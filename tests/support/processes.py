@@ -1,5 +1,4 @@
-"""Runs a command or this interpreter in a separate process. If the process ends unexpectedly, AssertionError has the
-complete output and the signal that ended it."""
+"""Runs a command or this interpreter in a separate process."""
 import os
 import signal
 import subprocess
@@ -7,14 +6,14 @@ import sys
 import textwrap
 import typing
 
-# The test's own sanitizer must not affect compilers or programs that load their output.
+# Compilers and other programs must not load the sanitizer of the test.
 UNSANITIZED = {"LD_PRELOAD": None}
-# The time limit in seconds. A process that takes longer has hung.
+# The time limit in seconds.
 TIME_LIMIT = 600
 
 
 class Status(int):
-    """An exit status; its repr shows the signal's name, if any."""
+    """An exit status. Its repr shows the name of the signal, if any."""
 
     def __repr__(self):
         if self >= 0:
@@ -54,11 +53,11 @@ def _environment(changes, paths):
 
 def run(command, *, check=True, together=False, paths=(), environment=None, timeout=TIME_LIMIT, input="",
         stderr=None, cwd=None):
-    """Runs `command`, whose parts are converted with str(), and returns its status, output and errors.
+    """Runs `command` and returns its status, output and errors.
 
-    With `check`, a nonzero status is a failure. With `together`, errors are in `out`, in order of appearance; with
-    `stderr`, they go to that file. `paths` replaces the test's own PYTHONPATH. `environment` adds variables to the
-    test's own; the value None removes one."""
+    With `check`, a nonzero status is a failure. With `together`, errors are in `out`. With
+    `stderr`, they go to that file. `paths` replaces PYTHONPATH. `environment` adds variables; the
+    value None removes one."""
     command = [str(part) for part in command]
     try:
         ended = subprocess.run(
@@ -75,7 +74,7 @@ def run(command, *, check=True, together=False, paths=(), environment=None, time
 
 
 def start(add_cleanup, command, *, paths=(), environment=None, stdout=None, cwd=None):
-    """Starts `command` as run() does, and returns the running process; a cleanup ends it."""
+    """Starts `command` like run(). Returns the running process, which a cleanup ends."""
     running = subprocess.Popen([str(part) for part in command], stdout=stdout, cwd=cwd,
                                env=_environment(environment, paths))
     if stdout is not None:
@@ -86,7 +85,7 @@ def start(add_cleanup, command, *, paths=(), environment=None, stdout=None, cwd=
 
 
 def python(*arguments, code=None, **options):
-    """Calls run() for this interpreter with these arguments or this code, which may be indented."""
+    """Runs this interpreter with these arguments or this code, which may be indented."""
     if code is not None:
         arguments = (*arguments, "-c", textwrap.dedent(code))
     return run([sys.executable, *arguments], **options)

@@ -1,5 +1,4 @@
-// Helper for the main() of a program that checks a header under one language standard, in the
-// common subset of C and C++.
+// For programs that check a header under one language standard. In the common subset of C and C++.
 #ifndef TYPEDCALL_TESTS_SUPPORT_RUN_CHECKS_H_
 #define TYPEDCALL_TESTS_SUPPORT_RUN_CHECKS_H_
 
@@ -8,8 +7,8 @@
 
 #include "typedcall_python_config.h"
 
-// Calls `check` between the start and the end of the interpreter that PYTHON_BIN names. Returns the
-// result of `check`, for main() to return: the number of the check that failed, or 0.
+// Starts the interpreter that PYTHON_BIN names, calls `check` and ends the interpreter. Returns the
+// result of `check`: 0, or the number of the check that failed.
 static int run_checks(int (*check)(void)) {
   PyConfig config;
   PyConfig_InitPythonConfig(&config);

@@ -1,5 +1,4 @@
-// The seed for a C++ test's random numbers, which is the same in every run unless TYPEDCALL_SEED
-// sets it. seeds.py does the same for Python.
+// The seed for random numbers in C++ tests. seeds.py does the same for Python.
 #ifndef TYPEDCALL_TESTS_SUPPORT_SEED_H_
 #define TYPEDCALL_TESTS_SUPPORT_SEED_H_
 
@@ -9,13 +8,13 @@
 
 namespace typedcall_test {
 
-/// Returns TYPEDCALL_SEED if that is set, otherwise the test's own seed.
+/// Returns TYPEDCALL_SEED if it is set, otherwise `usual`.
 inline std::uint32_t Seed(std::uint32_t usual) {
   const char *const given = std::getenv("TYPEDCALL_SEED");
   return given == nullptr ? usual : static_cast<std::uint32_t>(std::strtoull(given, nullptr, 10));
 }
 
-/// Returns a text for SCOPED_TRACE, so that a failure shows the seed that reproduces it.
+/// Returns a text for SCOPED_TRACE, so that a failure shows the seed.
 inline std::string SeedText(std::uint32_t seed) { return "TYPEDCALL_SEED=" + std::to_string(seed); }
 
 }  // namespace typedcall_test

@@ -1,5 +1,4 @@
-"""A false condition removes a method, a class or all cases of a file; without such a removal, the runner rejects a file
-without cases."""
+"""Tests that a false condition removes a method, a class or all cases of a file."""
 import os
 import tempfile
 import textwrap
@@ -66,7 +65,8 @@ class OnlyIf(unittest.TestCase):
 
 class Runner(unittest.TestCase):
     def run_file(self, text):
-        """Returns (status, the cases' names, the output) of the runner for a file with this text."""
+        """Runs the runner on a file with this text. Returns (status, names of the cases,
+        output)."""
         with tempfile.TemporaryDirectory() as folder:
             with open(os.path.join(folder, "of_now.py"), "w", encoding="utf-8") as file:
                 file.write("import unittest\n" + textwrap.dedent(text))

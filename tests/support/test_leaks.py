@@ -1,4 +1,4 @@
-"""The leak counter finds planted leaks in each unit that it counts, and reports no others."""
+"""Tests that the leak counter finds planted leaks."""
 import gc
 import os
 import unittest
@@ -26,7 +26,7 @@ class Leaks(unittest.TestCase):
                     unchanged=(Kept, self.kept))
         leaks.check(Kept, 1000, warm_up=100, blocks=50, both_ways=True)
 
-    # Under a sanitizer, Python calls malloc for each block, so no blocks are counted.
+    # Under a sanitizer, no blocks are counted.
     @only_if(not os.environ.get("PYTHONMALLOC", "").startswith("malloc"))
     def test_blocks(self):
         said = self.lost(lambda: self.kept.append(object()), 1000, warm_up=100, blocks=500)
@@ -37,7 +37,7 @@ class Leaks(unittest.TestCase):
         self.assertRegex(said, r"objects \+[12]\d\d\d, .* \(limit 500\)")
 
     def test_references(self):
-        one = Kept()  # newer debug builds do not count references to None
+        one = Kept()  # newer builds do not count references to None
 
         def keep():
             self.kept.append(one)

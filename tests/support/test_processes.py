@@ -1,4 +1,4 @@
-"""Separate processes: their output and status, and the errors if they crash or hang."""
+"""Tests the output and status of separate processes."""
 import os
 import tempfile
 import unittest
@@ -8,7 +8,7 @@ import processes
 
 class Processes(unittest.TestCase):
     def test_output_and_errors(self):
-        code = """
+        code ="""
             import sys
             print("out")
             print("err", file=sys.stderr)
@@ -61,6 +61,6 @@ class Processes(unittest.TestCase):
                 file.write("value = 5\n")
             code = "import beside, os; print(beside.value, os.path.samefile(os.getcwd(), %r))" % folder
             self.assertEqual(processes.python(code=code, paths=[folder], cwd=folder).out, "5 True\n")
-            # The paths replace the test's own ones, so no other modules are found.
+            # The paths replace PYTHONPATH.
             self.assertIn("No module named 'processes'",
                           processes.python(code="import processes", paths=[folder], check=False).err)

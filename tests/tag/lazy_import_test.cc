@@ -1,6 +1,5 @@
-// Defs that have the flag bits need no interface: tagging them installs none, and works even if
-// another module has made installing one impossible. The test needs its own process, because an
-// installed interface stays.
+// Tests that tagging defs with the flag bits installs no interface. An installed interface stays,
+// so this is a separate program.
 #define PyTypedMethod_FLAGS 0x3000
 #include "gtest/gtest.h"
 #include "tests/support/embedded.h"
@@ -31,7 +30,7 @@ TEST(LazyImport, OnlyDefsWithoutBitsNeedTheInterface) {
   EXPECT_EQ(PyTypedMethod_AddTags(owner.get(), defs, none), 0) << TakeError();
   EXPECT_EQ(PyTypedcall_Peek(), nullptr);
 
-  // Another object under the interface's name must not affect defs that have the bits.
+  // Another object under the name of the interface must not affect defs with the bits.
   scope.Run("import sys, types\nsys.modules['_extensibletype'] = 'squatter'");
   EXPECT_EQ(PyTypedMethod_AddTags(owner.get(), defs, with_bits), 0) << TakeError();
   EXPECT_EQ(PyTypedMethod_AddTags(owner.get(), defs, both), -1);

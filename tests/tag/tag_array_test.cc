@@ -1,5 +1,4 @@
-// Tests tagging an array's defs in place: what the defs become, and that a refusal leaves every def
-// unchanged.
+// Tests tagging the defs of an array in place.
 #include "typedcall/tag_array.h"
 
 #include <cstring>
@@ -39,7 +38,7 @@ std::string Address() {
   return text;
 }
 
-/// Checks that the def is refused with these words, and stays unchanged.
+/// Checks that the def is refused with these words and stays unchanged.
 void ExpectRefused(PyMethodDef def, const PyTypedMethodMetadata *metadata,
                    const std::string &words) {
   const PyMethodDef before = def;
@@ -87,12 +86,12 @@ TEST(TagInPlace, Refusals) {
   ExpectRefused(Def("inc"), &faulty, "inc: entry 0: signature 'l>l' at position 1: expected '->'");
   ExpectRefused(Def("inc"), &contradiction, "inc: PyPy's type codes contradict the entries");
   ExpectRefused(Def("inc"), nullptr, "typedcall: these metadata are not of version 1");
-  // The metadata is in PyPy's layout, and its contents are ignored.
+  // The metadata is in PyPy's layout.
   ExpectRefused(Def("inc", METH_O | METH_TYPED), &inc,
                 "inc is tagged already, in a layout that is not ours");
 }
 
-/// The metadata of `inc` in writable memory, so that its fields and name can be changed.
+/// The metadata of `inc` in writable memory.
 class Changed {
  public:
   Changed() { std::memcpy(bytes_, &inc, sizeof inc); }
@@ -113,7 +112,7 @@ class Changed {
 #define FIELD(name) offsetof(PyTypedMethodMetadata, name)
 
 TEST(TagInPlace, NamesThatAreTooLong) {
-  // In C, a literal of 100 bytes would fill the field and lose its NUL.
+  // In C, a literal of 100 bytes fits into the field without its NUL.
   Changed metadata;
   const std::string longest(99, 'n'), too_long(100, 'n');
   std::memcpy(metadata.name(), too_long.data(), 100);

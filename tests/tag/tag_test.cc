@@ -1,5 +1,4 @@
-// Tests tagging: refusals and their messages, equal and conflicting tags, owners of tags, and that
-// nothing is written to the PyMethodDef.
+// Tests tagging.
 #include "typedcall/tag.h"
 
 #include <cstring>
@@ -38,7 +37,7 @@ class Tag : public testing::Test {
     return static_cast<const PyNativeCallableTable *>(
         interface_->find(interface_->state, PyTypedcall_BY_DEF, def));
   }
-  /// Returns an owner that dies on demand.
+  /// Returns a new object that can own a tag.
   Ref Owner() { return scope_.Eval("type('Owner', (), {})()"); }
 
   const PyTypedcall_Interface *interface_;
@@ -296,7 +295,7 @@ TEST_F(Tag, NothingIsWrittenToForeignDef) {
   Ref sin = scope_.Eval("math.sin");
   PyMethodDef *def = PyTypedMethod_DefOf(sin.get());
   ASSERT_NE(def, nullptr);
-  // Counts the defs of `math`, from that of sin to the end of the array.
+  // Counts the defs of `math` from sin to the end of the array.
   std::size_t defs = 0;
   while (def[defs].ml_name != nullptr) ++defs;
   std::vector<unsigned char> before((defs + 1) * sizeof(PyMethodDef));
@@ -342,7 +341,7 @@ PyMethodDef defs[] = {
     PyTypedMethod_METHOD_DEF(typed_faulty, Boxed, METH_O, nullptr),
     PyTypedMethod_METHOD_DEF(typed_contradiction, Boxed, METH_O, nullptr),
     PyTypedMethod_METHOD_DEF(typed_raising, Boxed, METH_O, nullptr),
-    // The name has the same text, but is not the one in the metadata.
+    // This name is not the one in the metadata.
     {"stray", Boxed, METH_O, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };

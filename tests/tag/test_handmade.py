@@ -1,5 +1,4 @@
-"""Defs written in plain C with the macros are ordinary functions to Python, and their tags are where this Python
-version expects them."""
+"""Tests defs that are written in plain C with the macros."""
 
 import gc
 import importlib
@@ -39,11 +38,11 @@ class Defs(unittest.TestCase):
 
     def test_what_pypy_would_read(self):
         self.assertEqual(handmade.pypy(handmade_flagged.inc), "l->l")
-        # PyPy's codes cannot express overloads, so the struct tells PyPy to ignore it.
+        # PyPy's codes cannot express overloads.
         self.assertIsNone(handmade.pypy(handmade_flagged.half))
         self.assertEqual(handmade.pypy(handmade.inc), "l->l" if BITS_ARE_FREE else None)
 
-    @only_if(not BITS_ARE_FREE)  # where the bits are free, defs use them and need no side table
+    @only_if(not BITS_ARE_FREE)  # otherwise defs have the bits and need no side table
     def test_the_row_goes_with_the_last_module_made_from_it(self):
         first = sys.modules.pop("handmade")
         second = importlib.import_module("handmade")

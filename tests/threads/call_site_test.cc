@@ -1,5 +1,4 @@
-// A call site searches while another thread tags. Once the tag exists, it is found, regardless of
-// cached results.
+// A call site searches while another thread tags.
 #include "typedcall/call_site.h"
 
 #include <atomic>
@@ -52,7 +51,7 @@ TEST(CallSites, NeverRememberThatNothingWasThere) {
                             METH_O, nullptr};
   for (int round = 1; round <= kMost; ++round) {
     if (round > kFewest && std::chrono::steady_clock::now() > end) break;
-    // A new function is tagged as an object, and the reader gets the reference to it.
+    // The reader gets the reference to the function.
     PyObject *function = PyCFunction_New(&def, nullptr);
     ASSERT_NE(function, nullptr);
     Py_INCREF(function);

@@ -1,5 +1,5 @@
-// Threads hold rows while others free their owners: a held row stays intact until it is released,
-// and an owner's idle record is not lost when it is used again. The values are freed immediately.
+// Threads hold rows while other threads free their owners. A held row must stay valid until it is
+// released.
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -59,7 +59,7 @@ TEST_F(Holders, WhileOwnersGo) {
   living = 0;
   InThreads(kThreads, [&](int number) {
     if (number == 0) {
-      // The other threads may start long after this one has finished its rounds.
+      // The other threads may start much later.
       const auto late = std::chrono::steady_clock::now() + std::chrono::seconds(20);
       for (int round = 0; round < kRounds || (held == 0 && std::chrono::steady_clock::now() < late);
            ++round) {
@@ -68,7 +68,7 @@ TEST_F(Holders, WhileOwnersGo) {
         const void *value = NewValue();
         if (interface_->publish(interface_->state, PyTypedcall_BY_DEF, &key, owner.get(), value,
                                 nullptr, FreeValue, nullptr) != 1) {
-          // Another thread holds the old row, and thus its owner.
+          // Another thread holds the old row.
           FreeValue(value);
         }
         LetOthersRun();
@@ -98,14 +98,13 @@ TEST_F(Holders, WhileOwnersGo) {
 
 double Twice(double x) { return 2 * x; }
 
-// All threads use one owner, whose record is idle between two tags. No thread may drop a record
-// that another thread uses.
+// All threads use one owner. No thread may drop a record that another thread uses.
 TEST_F(Holders, ConflictsOfOneOwner) {
   static char keys[kThreads + 1];
   static char values[2];
   Ref owner = New(owner_type_);
   std::atomic<long> lost{0};
-  // Later publications under this key are refused, and leave the owner's record idle.
+  // Other values for this key are refused.
   Ref other = New(owner_type_);
   ASSERT_EQ(interface_->publish(interface_->state, PyTypedcall_BY_DEF, &keys[kThreads], other.get(),
                                 &values[0], nullptr, nullptr, nullptr),
@@ -153,7 +152,7 @@ const PyNativeCallableTable *NewTag(const char *signature) {
   return &tag->table;
 }
 
-// While the existing tag is compared and named in the message, its owner dies.
+// The owner of the existing tag may die while the tag is compared.
 TEST_F(Holders, TagsThatConflict) {
   static PyMethodDef def = {"f", [](PyObject *, PyObject *) { return PyLong_FromLong(1); }, METH_O,
                             nullptr};

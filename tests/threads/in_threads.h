@@ -1,4 +1,4 @@
-// Runs work in several threads at the same time, each attached to the interpreter.
+// Runs work in several attached threads at the same time.
 #ifndef TYPEDCALL_TESTS_THREADS_IN_THREADS_H_
 #define TYPEDCALL_TESTS_THREADS_IN_THREADS_H_
 

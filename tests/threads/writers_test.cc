@@ -1,5 +1,4 @@
 // Threads that publish, retract, resolve types, name IDs and combine metaclasses at the same time.
-// With the GIL they take turns; on a free-threaded build they run in parallel.
 #include <array>
 #include <atomic>
 #include <set>
@@ -28,8 +27,8 @@ class Writers : public testing::Test {
 std::atomic<long> destroyed{0};
 void CountDestroyed(const void *) { ++destroyed; }
 
-// Every thread publishes its own value for the same key. The first one in each round wins, and the
-// others get its value.
+// Each thread publishes its own value for the same key. The first one wins, and the others get its
+// value.
 TEST_F(Writers, PublishTheSameKey) {
   static std::array<char, kThreads> values;
   static char key;
@@ -62,7 +61,6 @@ TEST_F(Writers, PublishTheSameKey) {
   EXPECT_EQ(interface_->find(interface_->state, PyTypedcall_BY_DEF, &key), nullptr);
 }
 
-// Each thread's rows fill several generations while other threads read them.
 TEST_F(Writers, PublishManyKeys) {
   constexpr size_t kKeys = 3000;
   static std::array<std::array<char, kKeys>, kThreads> keys;
@@ -93,7 +91,7 @@ TEST_F(Writers, PublishManyKeys) {
   EXPECT_EQ(wrong, 0);
 }
 
-// Each value is made from the previous one, and no thread's update may be lost.
+// No update may be lost.
 TEST_F(Writers, ExchangeTheSameRow) {
   constexpr int kTurns = 300;
   static std::array<char, kThreads * kTurns + 1> values;
@@ -135,8 +133,7 @@ TEST_F(Writers, NameSlots) {
   EXPECT_EQ(std::set<uintptr_t>(ids[0].begin(), ids[0].end()).size(), kNames);
 }
 
-// The class and its base are unresolved. Every thread finds the slots, because the first one
-// resolves them and the others wait.
+// The first thread resolves the class, and the others wait.
 TEST_F(Writers, ResolveTheSameClass) {
   Ref base = MakeType({Slot(Id(1), 11), Slot(Id(2), 22)});
   scope_.Set("Base", base.get());
@@ -154,7 +151,7 @@ TEST_F(Writers, ResolveTheSameClass) {
     ASSERT_TRUE(object) << TakeError();
     InThreads(kThreads, [&](int number) {
       if (number == 0) {
-        // This makes the other threads wait for CPython's own locks during their work.
+        // Makes the other threads wait for CPython's locks.
         EXPECT_TRUE(Ref::Steal(PyObject_CallObject(churn.get(), nullptr))) << TakeError();
       }
       if (Value(object.get(), Id(1)) != 11 || Value(object.get(), Id(3)) != 33 ||
@@ -166,7 +163,6 @@ TEST_F(Writers, ResolveTheSameClass) {
   EXPECT_EQ(wrong, 0);
 }
 
-// Classes are made and dropped, and share the tables of their bases.
 TEST_F(Writers, MakeClasses) {
   Ref base = MakeType({Slot(Id(1), 11)});
   Ref find = FindFunction();
@@ -197,7 +193,7 @@ TEST_F(Writers, MakeClasses) {
   EXPECT_EQ(Value(New(scope_.Eval("Shared")).get(), Id(1)), 11);
 }
 
-// Every thread registers its own slot for the same type, while slots of subclasses are looked up.
+// Each thread registers its own slot for the same type.
 TEST_F(Writers, RegisterForeignSlots) {
   ASSERT_TRUE(scope_.Run("class Base: pass\nclass Derived(Base): pass"));
   Ref base = scope_.Eval("Base"), object = scope_.Eval("Derived()");
@@ -206,7 +202,6 @@ TEST_F(Writers, RegisterForeignSlots) {
     const auto idea = static_cast<uintptr_t>(number + 1);
     const PyCustomSlot mine = Slot(Id(idea), idea);
     for (int round = 0; round < 200; ++round) {
-      // The type may have other slots by now; the new one is added to them.
       if (PyForeignSlots_Register(interface_, base.type(), &mine, 1) != 0) ++wrong;
       const PyCustomSlot *found = PyForeignSlots_Find(interface_, object.get(), Id(idea), 0);
       if (found == nullptr || found->data.flags != idea) ++wrong;

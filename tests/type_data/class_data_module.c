@@ -1,5 +1,4 @@
-// Test module: a wrapper's metaclass, which derives from the metaclass for custom slots and stores
-// an int, a pointer and an object for every class.
+// A metaclass that derives from the metaclass for custom slots, and stores data for each class.
 #include "core/extensible_type.h"
 #include "core/type_data.h"
 
@@ -50,7 +49,7 @@ static PyType_Slot no_slots[] = {{0, NULL}};
 static PyType_Spec class_spec = {"class_data_module.Class", 0, 0,
                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, no_slots};
 
-// wrap(kind, origin) makes a class of our metaclass, with data, in C.
+// wrap(kind, origin) returns a new class with these data.
 static PyObject *wrap(PyObject *module, PyObject *args) {
   int kind;
   PyObject *origin;
@@ -65,7 +64,7 @@ static PyObject *wrap(PyObject *module, PyObject *args) {
   return cls;
 }
 
-// offer(base, flags) makes a subclass with a custom slot in C.
+// offer(base, flags) returns a new subclass with a custom slot.
 static PyObject *offer(PyObject *module, PyObject *args) {
   PyObject *base;
   PyCustomSlot slot;
@@ -84,7 +83,7 @@ static PyObject *find(PyObject *module, PyObject *object) {
   return PyLong_FromSize_t(slot->data.flags);
 }
 
-// offset(cls) returns the offset at which our metaclass's data start in a class.
+// offset(cls) returns the offset of the data in a class.
 static PyObject *offset(PyObject *module, PyObject *cls) {
   return PyLong_FromSsize_t((char *)data_of(cls) - (char *)cls);
 }

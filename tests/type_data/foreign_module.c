@@ -1,5 +1,4 @@
-// Another extension's types, with private structs: an odd size, items at the end, items at a fixed
-// place. It includes only Python.h.
+// Types of another extension with private structs.
 #include <Python.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -9,7 +8,7 @@
 
 #define POINTER(function) ((void *)(uintptr_t)(function))
 
-// The struct has 25 bytes, so data that follow directly are not aligned.
+// The struct has 25 bytes, so data directly after it are not aligned.
 typedef struct {
   PyObject_HEAD
   double real;
@@ -35,7 +34,7 @@ static PyType_Slot odd_slots[] = {
 static PyType_Spec odd_spec = {"foreign_module.Odd", offsetof(Odd, mark) + 1, 0,
                                Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, odd_slots};
 
-// Returns the 4-byte items at the end of the instance, wherever that is for its type.
+// Returns the items at the end of the instance.
 static int32_t *packet_items(PyObject *self) {
   return (int32_t *)(void *)((char *)self + Py_TYPE(self)->tp_basicsize);
 }
@@ -65,7 +64,7 @@ static PyType_Slot packet_slots[] = {
 static PyType_Spec packet_spec = {"foreign_module.Packet", sizeof(PyVarObject), sizeof(int32_t),
                                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, packet_slots};
 
-// A static type, as most extensions used to define.
+// A static type.
 typedef struct {
   PyObject_HEAD
   PyObject *held;

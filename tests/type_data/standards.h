@@ -8,7 +8,7 @@ typedef struct {
   int state;
 } SubListState;
 
-// Returns 0 if the list and its state work; otherwise returns the number of the check that failed.
+// Returns 0, or the number of the check that failed.
 static int check_list(void) {
   PyType_Slot slots[] = {{0, NULL}};
   PyType_Spec spec = {"standards.SubList", -(int)sizeof(SubListState), 0, 0, slots};

@@ -1,4 +1,4 @@
-"""Data for each class: a wrapper's metaclass derived from the metaclass for custom slots."""
+"""Tests data for each class, in a metaclass derived from the metaclass for custom slots."""
 
 import gc
 import unittest
@@ -39,7 +39,7 @@ class ClassData(unittest.TestCase):
         self.assertEqual((Made.kind, Made.native), (0, None))
         Made.kind = 7
         instance = Made()
-        instance.a, instance.b = 1, 2  # the class's data come before the member definitions
+        instance.a, instance.b = 1, 2  # the data come before the member definitions
         self.assertEqual((instance.a, instance.b, Made.kind), (1, 2, 7))
         self.assertFalse(hasattr(instance, "kind"))
 
@@ -93,7 +93,7 @@ class ClassData(unittest.TestCase):
         self.assertEqual(cd.find(Derived()), 1234)
         self.assertEqual(cd.find(cd.offer(Derived, 99)()), 99)
         self.assertIsNone(cd.find(FromPlain()))
-        # The look-up of slots has not changed our data.
+        # Looking up slots does not change the data.
         self.assertEqual((offering.kind, offering.origin, Derived.kind), (5, base, 6))
 
         plain_metaclass = cd.offer(object, 77)

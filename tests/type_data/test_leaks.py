@@ -1,4 +1,4 @@
-"""Ten thousand types that are made, used and dropped leak no references and no memory blocks."""
+"""Tests that types leak no references and no memory blocks."""
 
 import itertools
 import unittest
@@ -11,14 +11,14 @@ import type_data_module as td
 SPECIAL = td.READONLY | td.RELATIVE
 MEMBERS = [("a", td.T_INT, 0, td.RELATIVE), ("b", td.T_OBJECT_EX, 8, td.RELATIVE),
            ("__weaklistoffset__", td.T_PYSSIZET, 16, SPECIAL)]
-# If the module is compiled without Py_DEBUG, a debug build's total does not include the module's references.
+# Without Py_DEBUG, the references of the module are not counted.
 COUNTS_REFERENCES = td.COUNTS_REFERENCES
 BASES = [object, list, dict, set, Exception, foreign.Odd, foreign.Static]
 
 
 class Leaks(unittest.TestCase):
     def assert_no_leak(self, function, times):
-        # Caches of names and versions keep a few references and blocks; a leak would add one for each call.
+        # Caches keep a few references and blocks.
         leaks.check(function, times, warm_up=300, blocks=times // 10,
                     references=times // 10 if COUNTS_REFERENCES else None)
 

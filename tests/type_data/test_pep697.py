@@ -1,4 +1,4 @@
-"""examples/type_data: a list and an array with C data, in a module that uses only PEP 697's names."""
+"""Tests examples/type_data, which only uses the names of PEP 697."""
 import array
 import contextlib
 import gc

@@ -1,4 +1,4 @@
-"""PEP 697's decision tree and its refusals have the same outcome on every version of CPython."""
+"""Tests that the rules of PEP 697 hold on every version of CPython."""
 
 import gc
 import itertools
@@ -15,17 +15,17 @@ INT_MIN = -2**31
 
 
 class Bare:
-    """A class of fixed size, with no data after its struct."""
+    """A class of fixed size."""
     __slots__ = ()
 
 
-# A variable-size base whose author has declared where its items are.
+# A base that declares where its items are.
 Declared = td.make(foreign.Packet, 0, flags=FLAG)
 
 BASES = {"fixed": Bare, "items": foreign.Packet, "items at end": Declared, "type": type}
 INHERITED = {name: base.__itemsize__ for name, base in BASES.items()}
 
-# {(basicsize, base, flag in the spec): the outcomes for an itemsize of 0 and of 8}
+# {(basicsize, base, flag in the spec): outcomes for itemsize 0 and 8}
 TREE = {
     (+1, "fixed", 0): (0, 8),
     (+1, "fixed", FLAG): (REFUSED, 8),  # this flag needs a nonzero tp_itemsize
@@ -119,7 +119,6 @@ class Refusals(unittest.TestCase):
     def test_negative_basicsize_needs_relative_members(self):
         for flags in (0, td.READONLY):
             self.check("members need Py_RELATIVE_OFFSET", Bare, -8, members=self.member(0, flags))
-        # One member without the flag suffices.
         members = self.member(0) + [("c", td.T_INT, 4, 0)]
         self.check("'c': with a negative basicsize", Bare, -8, members=members)
 

@@ -1,4 +1,4 @@
-"""Instances that add their own data to those of bases whose struct is unknown."""
+"""Tests data that are added to bases with an unknown struct."""
 
 import copy
 import gc
@@ -58,7 +58,7 @@ class Layout(unittest.TestCase):
             self.assertIsInstance(cls(), base)
 
     def test_size_of_other_classes_is_not_negative(self):
-        # The data would start beyond the end of the struct, because the base's aligned size is larger than the type's.
+        # The aligned size of the base is larger than the size of the type.
         self.assertEqual(td.layout(td.make(foreign.Odd, 0))["size"], 0)
 
     def test_two_levels(self):
@@ -116,7 +116,7 @@ class Layout(unittest.TestCase):
             self.assertEqual(vars(instance), {"attribute": 1})
             if basicsize:
                 self.assertEqual(td.data(instance, cls), bytes(16))
-        # If the base that determines the layout has a `__dict__`, that one is used.
+        # The `__dict__` of the base that determines the layout is used.
         for bases in ((PythonBase, Mixin), (Mixin, td.make(PythonBase, -8)), (Exception, Mixin)):
             instance = td.make(bases, -16)()
             instance.attribute = 1
@@ -197,7 +197,7 @@ class Members(unittest.TestCase):
                        ("__dictoffset__", td.T_PYSSIZET, dictionary, SPECIAL)]
             for base in (object, list, foreign.Odd):
                 with self.subTest(base=base.__name__, weak=weak):
-                    # Without the collector's flag, CPython clears neither.
+                    # Without this flag, CPython clears neither.
                     collected = 0 if base is list else td.HAVE_GC
                     cls = td.make(base, -32, flags=collected, members=members)
                     layout, start = td.layout(cls), up(base.__basicsize__)
@@ -217,7 +217,7 @@ class Members(unittest.TestCase):
                         self.assertEqual(dead, [reference])
 
     def test_own_weak_references_replace_the_bases(self):
-        # set has its own weak references, and an offset of 0 must not mean "inherit".
+        # set has its own weak references.
         members = [("__weaklistoffset__", td.T_PYSSIZET, 0, SPECIAL)]
         cls = td.make(set, -8, members=members)
         self.assertEqual(td.layout(cls)["weaklist"], up(set.__basicsize__))
@@ -233,7 +233,7 @@ class Members(unittest.TestCase):
 
 
 class Uses(unittest.TestCase):
-    """A tag and a counter, in addition to the data of arbitrary bases."""
+    """Tests a tag and a counter that are added to many bases."""
 
     def check(self, base, *args):
         cls = td.tagged(base)

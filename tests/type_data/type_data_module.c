@@ -1,5 +1,4 @@
-// Test module: makes types with core/type_data.h, reads their data and layout, and makes `tagged`
-// classes, which add data to any base.
+// Makes types with core/type_data.h, and reads their data and layout.
 #include "core/type_data.h"
 
 #include <stddef.h>
@@ -12,7 +11,7 @@
 #define POINTER(function) ((void *)(uintptr_t)(function))
 #define BASETYPE (Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE)
 
-// The member definitions outlive the types, as static definitions would.
+// The names must outlive the types.
 static const char *const names[] = {
     "a", "b", "c", "__weaklistoffset__", "__dictoffset__", "__vectorcalloffset__"};
 
@@ -35,7 +34,7 @@ static int parse_members(PyObject *list, PyMemberDef *members, size_t room) {
   return 0;
 }
 
-// For types that the garbage collector tracks. References in the generic members are not visited.
+// For types that the garbage collector tracks.
 static int traverse_type(PyObject *self, visitproc visit, void *arg) {
   Py_VISIT(Py_TYPE(self));
   return 0;
@@ -79,7 +78,7 @@ static PyObject *make(PyObject *module, PyObject *args, PyObject *kwargs) {
                              bases == Py_None ? NULL : bases);
 }
 
-// refuse(kind) tries specs that `make` cannot express; it never returns a type.
+// refuse(kind) tries specs that `make` cannot express. It always raises an exception.
 static PyObject *refuse(PyObject *module, PyObject *kind) {
   PyMemberDef members[] = {{"a", T_INT, 0, Py_RELATIVE_OFFSET, NULL}, {NULL, 0, 0, 0, NULL}};
   PyType_Slot slots[] = {{0, NULL}, {0, NULL}, {0, NULL}};
@@ -125,11 +124,10 @@ static PyObject *items(PyObject *module, PyObject *object) {
   return first != NULL ? PyLong_FromSsize_t(first - (const char *)object) : NULL;
 }
 
-// layout(cls) returns sizes and offsets in the C struct, the size of the data, and where the items
-// are.
+// layout(cls) returns the sizes and offsets of the type.
 static PyObject *layout(PyObject *module, PyObject *object) {
   const PyTypeObject *type = (PyTypeObject *)object;
-  // `object` has no base, so no data can have been appended to one.
+  // `object` has no base.
   const Py_ssize_t size = type->tp_base != NULL ? PyTypeData_Size((PyTypeObject *)object) : 0;
   return Py_BuildValue("{sn sn sn sn sn sn si}", "basicsize", type->tp_basicsize, "itemsize",
                        type->tp_itemsize, "dict", type->tp_dictoffset, "weaklist",
@@ -153,7 +151,7 @@ static PyObject *count_arguments(PyObject *self, PyObject *const *args, size_t c
   return PyLong_FromSsize_t(PyVectorcall_NARGS(count));
 }
 
-// set_vectorcall(object, cls, offset) stores, in the data, a function that counts its arguments.
+// set_vectorcall(object, cls, offset) stores a function in the data.
 static PyObject *set_vectorcall(PyObject *module, PyObject *args) {
   PyObject *object, *cls;
   Py_ssize_t offset;
@@ -163,7 +161,7 @@ static PyObject *set_vectorcall(PyObject *module, PyObject *args) {
   Py_RETURN_NONE;
 }
 
-// A tag, and the number of calls to `bump`, for any base.
+// A tag and the number of calls to `bump`.
 typedef struct {
   PyObject *tag;
   int bumps;
@@ -171,7 +169,7 @@ typedef struct {
 
 static int tag_traverse(PyObject *self, visitproc visit, void *arg);
 
-// Returns the class to which the data belong: the last class that has our tp_traverse.
+// Returns the class to which the data belong. This is the last class with our tp_traverse.
 static PyTypeObject *tag_class(PyObject *self) {
   PyTypeObject *type = Py_TYPE(self), *found = NULL;
   for (; type != NULL; type = type->tp_base) {
@@ -183,7 +181,7 @@ static PyTypeObject *tag_class(PyObject *self) {
 static int tag_traverse(PyObject *self, visitproc visit, void *arg) {
   PyTypeObject *cls = tag_class(self);
   Py_VISIT(((Tag *)PyTypeData_Get(self, cls))->tag);
-  // A base made from a spec visits the type, as it should; no other base does.
+  // Only a base that was made from a spec visits the type.
   if (!(cls->tp_base->tp_flags & Py_TPFLAGS_HEAPTYPE)) Py_VISIT(Py_TYPE(self));
   return cls->tp_base->tp_traverse != NULL ? cls->tp_base->tp_traverse(self, visit, arg) : 0;
 }
@@ -210,8 +208,7 @@ static PyMemberDef tag_members[] = {
     {NULL, 0, 0, 0, NULL},
 };
 
-// tagged(base) makes a subclass whose instances have a tag. If the base was made in Python, the
-// inherited tp_traverse and tp_clear handle T_OBJECT_EX members, because ours cannot call them.
+// tagged(base) returns a new subclass whose instances have a tag.
 static PyObject *tagged(PyObject *module, PyObject *base) {
   PyType_Slot slots[] = {{Py_tp_members, tag_members},
                          {Py_tp_methods, tag_methods},

@@ -1,4 +1,4 @@
-// core/type_data.h under every C standard.
+// Tests core/type_data.h under every C standard.
 #include "tests/support/run_checks.h"
 #include "tests/type_data/standards.h"
 

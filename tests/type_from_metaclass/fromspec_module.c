@@ -1,5 +1,4 @@
-// Test module: from many specs, makes plain types with CPython and types of a given metaclass with
-// core/types/type_from_metaclass.h, and reads data of the types that Python cannot access.
+// Makes types from many specs, with CPython and with core/types/type_from_metaclass.h.
 #include "core/extensible_type.h"
 
 #include <stddef.h>
@@ -249,7 +248,7 @@ static PyType_Spec *find_spec(const char *kind) {
   return NULL;
 }
 
-// make(kind, metaclass or None, bases=None) returns a type from core/types/type_from_metaclass.h.
+// make(kind, metaclass or None, bases=None) returns a type that our function makes.
 static PyObject *make(PyObject *module, PyObject *args) {
   const char *kind;
   PyObject *metaclass, *bases = NULL;
@@ -260,7 +259,7 @@ static PyObject *make(PyObject *module, PyObject *args) {
                                         module, spec, bases == Py_None ? NULL : bases);
 }
 
-// plain(kind, bases=None) returns the type that CPython makes from the same spec.
+// plain(kind, bases=None) returns a type that CPython makes from the same spec.
 static PyObject *plain(PyObject *module, PyObject *args) {
   const char *kind;
   PyObject *bases = NULL;
@@ -270,11 +269,10 @@ static PyObject *plain(PyObject *module, PyObject *args) {
   return PyType_FromModuleAndSpec(module, spec, bases == Py_None ? NULL : bases);
 }
 
-static char target[1] = {0};  // where one_slot's slot points; the zero also ends any def array
+static char target[1] = {0};  // the zero also ends any array of defs
 
-// one_slot(id, metaclass or None for CPython's own) returns a type whose spec has only this slot.
-// The type must not be instantiated, because the slot does not point to a function. Slots for
-// arrays get empty arrays.
+// one_slot(id, metaclass or None) returns a type whose spec has only this slot. The type must not
+// be instantiated, because the slot does not point to a function.
 static PyObject *one_slot(PyObject *module, PyObject *args) {
   static PyMethodDef no_methods[] = {{NULL, NULL, 0, NULL}};
   static PyGetSetDef no_getset[] = {{NULL, NULL, NULL, NULL, NULL}};
@@ -288,8 +286,7 @@ static PyObject *one_slot(PyObject *module, PyObject *args) {
   return PyExtensibleType_FromMetaclass((PyTypeObject *)metaclass, module, &spec, NULL);
 }
 
-// slots(type) returns {ID: pointer in the slot} for the slots in which two types made from one spec
-// must agree.
+// slots(type) returns {ID: pointer} for the slots that must be equal.
 static PyObject *slots_of(PyObject *module, PyObject *type) {
   PyObject *result = PyDict_New();
   for (int id = 1; result != NULL && id <= 81; ++id) {
@@ -315,8 +312,7 @@ static PyObject *fill_extra(PyObject *module, PyObject *type) {
   Py_RETURN_NONE;
 }
 
-// layout(type) returns the C struct's other fields in which two types made from one spec must
-// agree, and the offset of the members behind the type, or None.
+// layout(type) returns the other fields that must be equal, and the offset of the members or None.
 static PyObject *layout(PyObject *module, PyObject *object) {
   PyTypeObject *type = (PyTypeObject *)object;
   PyObject *members = Py_None;

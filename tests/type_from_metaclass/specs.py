@@ -1,4 +1,4 @@
-"""Shared by the tests of core/types/type_from_metaclass.h."""
+"""Specs for the tests of core/types/type_from_metaclass.h."""
 
 import sys
 import warnings
@@ -7,13 +7,13 @@ import fromspec_module as fs
 
 try:
     import _testcapi
-except ImportError:  # in Debian, this module is in a separate package
+except ImportError:  # a separate package in Debian
     _testcapi = None
 
 GOOD = ["empty", "members", "weakdict", "number", "vectorcall", "protocol", "final", "sized",
         "list_base", "tuple_of_bases", "undotted"]
 if sys.version_info >= (3, 10):
-    GOOD += ["dotted",  # the NULL doc of this spec crashes CPython 3.9
+    GOOD += ["dotted",  # the NULL doc crashes CPython 3.9
              "immutable", "abstract"]
 IGNORED_FLAG = 1 << 19  # Py_TPFLAGS_VALID_VERSION_TAG depends on earlier look-ups
 

@@ -1,4 +1,4 @@
-"""Types made by core/types/type_from_metaclass.h in use: inheritance, subclassing, slots, pickling, gc."""
+"""Tests the use of types that core/types/type_from_metaclass.h makes."""
 
 import gc
 import inspect
@@ -30,16 +30,16 @@ class Behaviour(unittest.TestCase):
         self.assertIs(sub().defining_class(), cls)
 
     def test_object_members_are_traversed_and_cleared(self):
-        class Collected:  # with a base made in Python, CPython traverses the members
+        class Collected:  # CPython traverses the members for a base made in Python
             __slots__ = ()
 
         class Sub(make("members", fs.Metaclass, Collected)):
             pass
 
         one, token = Sub(), Sub()
-        one.object = one  # only the collector can free this cycle
+        one.object = one  # a cycle for the garbage collector
         one.cycle = token
-        token.object = Sub()  # only the deallocator releases this reference
+        token.object = Sub()  # released by the deallocator
         dead = weakref.ref(one), weakref.ref(token), weakref.ref(token.object)
         del one, token
         gc.collect()
@@ -143,7 +143,7 @@ class Behaviour(unittest.TestCase):
         self.assertIs(type(make("empty", fs.Metaclass, (object, Base)[1:])), DerivedMetaclass)
         self.assertIs(type(make("empty", None, Base)), DerivedMetaclass)
         self.assertIs(type(make("empty", None)), type)
-        self.assertIs(type(make("empty", fs.NoNew)), fs.NoNew)  # a metaclass whose tp_new is NULL is allowed
+        self.assertIs(type(make("empty", fs.NoNew)), fs.NoNew)  # tp_new is NULL
 
     def test_metaclass_mro(self):
         seen = []
@@ -182,7 +182,7 @@ class Behaviour(unittest.TestCase):
     def test_doc_and_signature(self):
         ours = make("members")
         self.assertEqual(ours.__doc__, "Has members.")
-        # Only from 3.11 on do CPython's types made from specs keep the text signature.
+        # Types that CPython makes from specs have a text signature only from 3.11 on.
         self.assertEqual(ours.__text_signature__, "(number=0)")
         self.assertEqual(str(inspect.signature(ours)), "(number=0)")
         self.assertIsNone(make("dotted").__doc__)

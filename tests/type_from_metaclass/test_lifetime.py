@@ -1,4 +1,4 @@
-"""Tests that core/types/type_from_metaclass.h refuses what it must, and leaks nothing."""
+"""Tests the errors of core/types/type_from_metaclass.h, and that nothing leaks."""
 
 import gc
 import itertools
@@ -14,9 +14,9 @@ import leaks
 import processes
 from specs import _testcapi, GOOD, UnrelatedMetaclass, MetaclassWithNew, make
 
-# If the module is compiled without Py_DEBUG, a debug build's total does not include the module's references.
+# Without Py_DEBUG, the references of the module are not counted.
 COUNTS_REFERENCES = fs.COUNTS_REFERENCES
-EVERY_STAGE = """
+EVERY_STAGE ="""
 import gc, itertools
 from specs import GOOD, make
 collections = []
@@ -109,7 +109,7 @@ class Lifetime(unittest.TestCase):
             gc.enable()
 
     def assert_no_leak(self, function, times):
-        # Caches of names and versions keep a few references and blocks; a leak would add one for each call.
+        # Caches keep a few references and blocks.
         leaks.check(function, times, warm_up=300, blocks=times // 10,
                     references=times // 10 if COUNTS_REFERENCES else None)
 
@@ -150,18 +150,18 @@ class Lifetime(unittest.TestCase):
         dead = weakref.ref(ours), weakref.ref(Meta)
         del ours, Meta
         gc.collect()
-        gc.collect()  # each level needs a collection, because `type` does not visit an object's type
+        gc.collect()  # each level needs a collection
         self.assertEqual([ref() for ref in dead], [None, None])
 
     def test_collector_sees_every_stage_and_does_not_crash(self):
         ended = processes.python(code=EVERY_STAGE)
         self.assertEqual(ended.err, "")
-        # There have been collections besides those that were requested. Without the GIL, a collection requires that
-        # memory has grown, not just the threshold.
+        # There were more collections than the explicit ones. Free-threaded builds only collect
+        # garbage if memory has grown.
         has_gil = not sysconfig.get_config_var("Py_GIL_DISABLED")
         self.assertGreater(int(ended.out), 200 if has_gil else 99)
 
-    # From 3.12 on, CPython's own code runs, and in 3.13.0 that crashes.
+    # From 3.12 on, CPython's own function is called, which crashes in 3.13.0.
     @only_if(hasattr(_testcapi, "set_nomemory") and sys.version_info < (3, 12))
     def test_every_failing_allocation(self):
         def attempt(kind, metaclass, base, first, last):
@@ -174,8 +174,8 @@ class Lifetime(unittest.TestCase):
                 _testcapi.remove_mem_hooks()
 
         def every_allocation(kind, metaclass, only_one):
-            # Without memory, CPython cannot remove a dying type from its base's list of subclasses. Each type has a new
-            # base, and the entry dies with the base.
+            # When memory runs out, a dying type stays in the list of subclasses of its base. So
+            # each type has a new base.
             base = type("Base", (), {"__slots__": ()})
             failures = 0
             for first in range(70):
@@ -192,7 +192,7 @@ class Lifetime(unittest.TestCase):
                         failures = every_allocation(kind, metaclass, only_one)
                         self.assertGreater(failures, 10)
                         self.assertLess(failures, 60)
-                    # CPython leaks here when it calls another metaclass's mro(), and 3.9 always leaks.
+                    # CPython 3.9 always leaks here.
                     if sys.version_info < (3, 10):
                         continue
                     leaks.check(lambda: every_allocation(kind, type, only_one), 6, warm_up=6,

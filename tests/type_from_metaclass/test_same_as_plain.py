@@ -1,4 +1,4 @@
-"""Types that core/types/type_from_metaclass.h makes from a spec differ from CPython's only in the metaclass."""
+"""Compares types that core/types/type_from_metaclass.h makes with types that CPython makes."""
 
 import gc
 import itertools
@@ -11,7 +11,7 @@ DICT = 3  # the index of tp_dictoffset in layout()
 
 
 class SameAsPlain(unittest.TestCase):
-    """Types that we make from a spec differ from CPython's only in the metaclass."""
+    """Only the metaclass may differ."""
 
     def pairs(self):
         for kind in GOOD:
@@ -97,7 +97,7 @@ class SameAsPlain(unittest.TestCase):
                 self.assertIs(ours.__base__, theirs.__base__)
                 self.assertEqual(ours.__bases__, bases)
                 self.assertEqual(ours.__mro__[1:], theirs.__mro__[1:])
-                # CPython copies the `__dict__` offset from any base that has one; see PlaceDict.
+                # See PlaceDict.
                 expected = list(layout(theirs))
                 if expected[DICT] not in (0, theirs.__base__.__dictoffset__):
                     mended += 1

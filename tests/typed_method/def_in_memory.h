@@ -1,5 +1,5 @@
-// Memory in front of a method's name. The layout uses the offsets in the ABI's text, not the
-// header's structs, so a mistake in the header cannot hide. Calls no Python function.
+// The memory before the name of a method. The offsets are those of docs/ABI.md, and do not depend
+// on our headers.
 #ifndef TYPEDCALL_TESTS_TYPED_METHOD_DEF_IN_MEMORY_H_
 #define TYPEDCALL_TESTS_TYPED_METHOD_DEF_IN_MEMORY_H_
 
@@ -12,10 +12,10 @@
 
 namespace typed_method_test {
 
-// The positions of fields, in bytes before the name.
+// The number of bytes between each field and the name.
 constexpr size_t kFunction = 8, kPadding = 12, kReturn = 16, kArguments = 24;
 constexpr size_t kMagic = 32, kMinor = 34, kMajor = 36, kSize = 40, kTable = 48, kDetails = 56;
-// The magic has eight bytes and ends where PyPy's struct begins.
+// PyPy's struct begins after the magic, which has eight bytes.
 static_assert(kMagic == kArguments + sizeof(uint64_t), "the ABI's offsets");
 
 constexpr int kTyped = 0x1000, kExtended = 0x2000, kBoth = kTyped | kExtended;
@@ -26,7 +26,7 @@ void put(char *name, size_t before, T value) {
   std::memcpy(name - before, &value, sizeof value);
 }
 
-// Puts PyPy's struct in front of `name`, with the padding of static data.
+// Puts PyPy's struct before `name`.
 inline void put_pypy(char *name, const int *arg_types, int ret_type, void *function) {
   put(name, kArguments, arg_types);
   put(name, kReturn, ret_type);
@@ -34,7 +34,7 @@ inline void put_pypy(char *name, const int *arg_types, int ret_type, void *funct
   put(name, kFunction, function);
 }
 
-// Puts our header, version 1.0, in front of PyPy's struct.
+// Puts version 1.0 of our header before PyPy's struct.
 inline void put_header(char *name, const PyNativeCallableTable *table) {
   put(name, kDetails, static_cast<const void *>(nullptr));
   put(name, kTable, table);
@@ -51,7 +51,7 @@ inline PyMethodDef def_of(const char *name, int flags) {
 // Returns a unique address that is never called.
 inline void *function_at(uintptr_t address) { return reinterpret_cast<void *>(address); }
 
-// A name with room in front of it. Every byte that no test sets is 0xAA.
+// A name with room before it. The bytes are initially 0xAA.
 class DefInMemory {
  public:
   DefInMemory() {
@@ -70,7 +70,7 @@ class DefInMemory {
   alignas(16) char bytes_[kRoom + 112];
 };
 
-// A reader's result. The constructor checks that the entry's signature is in the caller's buffer.
+// The result of a reader.
 struct Read {
   bool accepted = false;
   std::string signature;

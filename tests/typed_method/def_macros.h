@@ -1,5 +1,4 @@
-// Defs of every shape that the macros can write, compiled under every language standard and read
-// back. Used by def_macros.c and def_macros.cc; linked without libpython.
+// Writes defs with the macros and reads them. Used by def_macros.c and def_macros.cc.
 #ifndef TYPEDCALL_TESTS_TYPED_METHOD_ROW_MACROS_H_
 #define TYPEDCALL_TESTS_TYPED_METHOD_ROW_MACROS_H_
 

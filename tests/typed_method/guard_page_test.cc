@@ -1,5 +1,4 @@
-// Readers access only memory that the def's bits or the header's own size declare. The readable
-// memory is at the edge of a page, and the next page is unreadable.
+// Tests that readers only access memory that the bits or the header declare.
 
 #include "tests/typed_method/def_in_memory.h"
 
@@ -86,8 +85,7 @@ TEST_F(Guarded, PyPysStructAlone) {
   EXPECT_EQ(PyTypedMethod_Table(&def), nullptr);
 }
 
-// No reader reads memory before the start of the smaller struct, whatever the struct's contents and
-// calling convention.
+// No reader may read memory before the smaller struct.
 TEST_F(Guarded, OneArgument) {
   char *name = first + kOneArgument;
   put(name, kOneArgument, 2);
@@ -108,7 +106,7 @@ TEST_F(Guarded, OneArgument) {
 }
 
 TEST_F(Guarded, BitsThatAreNotOurs) {
-  // 0x0400 is METH_TYPED in Cinder, whose data are elsewhere.
+  // 0x0400 is METH_TYPED in Cinder.
   for (int bits : {0x0100, 0x0400, 0x0800, 0x4000, 0x8000}) {
     for (int convention : {METH_O, METH_FASTCALL}) read_all(def_of(first, bits | convention));
   }
@@ -129,7 +127,7 @@ TEST_F(Guarded, Header) {
 }
 
 TEST_F(Guarded, HeaderThatIsTooSmall) {
-  // The def declares the fields from `size` on, but not those before.
+  // Only the fields from `size` on exist.
   char *name = first + kSize;
   put_pypy(name, kLong, 1, function_at(8));
   put(name, kMagic, uint64_t{0x5059545950454431});
@@ -167,7 +165,7 @@ TEST_F(Guarded, CodesEndWithThePage) {
 
 TEST_F(Guarded, NameEndsWithThePage) {
   for (const std::string &text : {std::string(), std::string("name_of_15_chars")}) {
-    // The name is aligned, and starts where it and its NUL just fit on the page.
+    // The name ends at the end of the page.
     const size_t bytes = (text.size() + 1 + 7) / 8 * 8;
     char *name = end - bytes;
     std::memset(name, 'x', bytes - 1);

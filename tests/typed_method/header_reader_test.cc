@@ -1,5 +1,4 @@
-// Our header in front of PyPy's struct: usable and unusable versions and magics, and the bits that
-// announce the header. Linked without libpython, because readers call no Python function.
+// Tests readers of our header.
 
 #include "tests/typed_method/def_in_memory.h"
 
@@ -16,7 +15,7 @@ const int kNotForPyPy[] = {PyTypedMethod_NOT_FOR_PYPY, -1};
 const int kLong[] = {1, -1};
 const PyNativeCallableTable kOverloads = {1, {{"l->l", 0, nullptr}}};
 
-// A complete def, which the tests corrupt.
+// A complete def that the tests corrupt.
 class Header : public testing::Test {
  protected:
   Header() {
@@ -73,7 +72,7 @@ TEST_F(Header, BitsThatDoNotAnnounceIt) {
     EXPECT_EQ(metadata(flags), nullptr);
     EXPECT_EQ(table(flags), nullptr);
   }
-  EXPECT_TRUE(pypy(kTyped | METH_O));  // readers of PyPy's struct can use the same memory
+  EXPECT_TRUE(pypy(kTyped | METH_O));  // PyPy's struct is still valid
   EXPECT_FALSE(pypy(kExtended | METH_O));
 }
 
@@ -114,7 +113,7 @@ TEST_F(Header, Sizes) {
     EXPECT_EQ(table(), nullptr);
     EXPECT_FALSE(pypy());
   }
-  // The size is the header's, and readers of version 1.0 never read beyond the fields of 1.0.
+  // Readers of version 1.0 only read the fields of 1.0.
   for (uint32_t size : {56u, 57u, 64u, 4096u, 0x80000000u, 0xffffffffu}) {
     SCOPED_TRACE(size);
     memory.set(kSize, size);
@@ -148,7 +147,6 @@ TEST(Misaligned, IsNone) {
 }
 
 TEST(Flags, AreUsable) {
-  // Because the lists are separate, a bit that moves from one to the other is noticed.
   for (uintptr_t flags :
        {0x0ul,     0x1ul,      0x2ul,      0x3ul,   0x5ul,     0xdul,     0x11ul,
         0x20ul,    0x40ul,     0x80ul,     0xe3ul,  0x10000ul, 0x20000ul, 0x40000ul,

@@ -1,6 +1,4 @@
-// The two structs that may be alone in front of a name, each in a block of exactly its size.
-// AddressSanitizer detects reads in front of the block, where the allocator would otherwise keep a
-// word of its own. Linked without libpython.
+// Tests structs on the heap, where ASan detects reads before the struct.
 
 #include "tests/typed_method/def_in_memory.h"
 
@@ -20,7 +18,7 @@ struct Free {
   void operator()(void *block) const { std::free(block); }
 };
 
-// The structs, as providers that do not use our headers write them.
+// The structs of providers that do not use our headers.
 struct OfThePost {
   int arg_type;
   int ret_type;
@@ -34,7 +32,7 @@ struct OfPyPy {
   char ml_name[100];
 };
 
-// A struct in a block of its own; bytes that are not written are `fill`.
+// A struct on the heap. Its bytes are initially `fill`.
 template <class Struct>
 class Block {
  public:
@@ -101,7 +99,7 @@ TEST(HeapStruct, OfPyPy) {
   for (int fill : kFills) {
     SCOPED_TRACE(fill);
     for (int convention : {METH_O, METH_FASTCALL}) {
-      // The reader reads exactly the codes that exist, and none after an unknown code.
+      // The reader must stop at an unknown code.
       std::unique_ptr<int[]> codes(new int[2]{2, -1}), unknown(new int[1]{7});
       Block<OfPyPy> half(fill);
       half->arg_types = codes.get();
@@ -110,7 +108,7 @@ TEST(HeapStruct, OfPyPy) {
       int padding = 0;
       const char *const name = half->ml_name;
       std::memcpy(&padding, name - kPadding, sizeof padding);
-      // If the padding is not zero, nothing is read.
+      // Nothing is read if the padding is not zero.
       EXPECT_EQ(read_pypy(half.def(convention)).signature, padding == 0 ? "d->d" : "");
       put(half->ml_name, kPadding, 0);
       EXPECT_EQ(read_pypy(half.def(convention)).signature, "d->d");

@@ -1,5 +1,4 @@
-// The names of METH_TYPED's post in C.
-// All checks are in meth_typed_standards.h.
+// Tests the names of METH_TYPED's post in C. The checks are in meth_typed_standards.h.
 #include "tests/typed_method/meth_typed_standards.h"
 
 int main(void) { return meth_typed_standards_check(); }

@@ -1,5 +1,4 @@
-// The post's names under every language standard: the layout of its struct, a def in its style, and
-// its reader. Used by meth_typed_standards.c and meth_typed_standards.cc.
+// Tests the names of METH_TYPED's post. Used by meth_typed_standards.c and meth_typed_standards.cc.
 #ifndef TYPEDCALL_TESTS_TYPED_METHOD_METH_TYPED_STANDARDS_H_
 #define TYPEDCALL_TESTS_TYPED_METHOD_METH_TYPED_STANDARDS_H_
 

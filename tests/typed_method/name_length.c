@@ -1,5 +1,5 @@
-/* A def with the name TEST_NAME; test_name_length.py compiles it with names that fit and that do
- * not, as C and as C++. */
+/* A def with the name TEST_NAME. test_name_length.py compiles this file with names of several
+ * lengths. */
 #include "typedcall/typed_method.h"
 
 static long identity(long x) { return x; }

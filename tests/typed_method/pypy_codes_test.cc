@@ -1,5 +1,5 @@
-// A def's type codes for PyPy must agree with one of its entries, including error protocol and
-// self. Otherwise PyTypedMethod_AddTags refuses the def.
+// Tests that PyTypedMethod_AddTags refuses a def whose type codes for PyPy agree with none of its
+// entries.
 
 #include "typedcall/tag.h"
 
@@ -18,8 +18,7 @@ const auto half = reinterpret_cast<void *>(Half), other = reinterpret_cast<void 
 constexpr uintptr_t kThread = PyNativeCallable_NEEDS_THREAD;
 constexpr uintptr_t kRaise = kThread | PyNativeCallable_MAY_RAISE;
 
-// Calls AddTags on a def with these codes and these two entries. Returns the exception's text, or
-// "".
+// Calls AddTags on a def with these codes and entries. Returns the text of the exception, or "".
 std::string Check(const int *codes, int ret_type, void *function, PyNativeCallableEntry first,
                   PyNativeCallableEntry second = {"l->l", 0, other}) {
   struct {
@@ -79,7 +78,7 @@ TEST(PyPyCodes, OfAnotherErrorProtocol) {
   EXPECT_EQ(Check(kDouble, -T_C_DOUBLE, half, {"d->d", kRaise, half}), kContradiction);
   EXPECT_EQ(Check(kDouble, -T_C_DOUBLE, half, {"d->d", kThread, half}), kContradiction);
   EXPECT_EQ(Check(kDouble, T_C_DOUBLE, half, {"d->d", kRaise | zero, half}), kContradiction);
-  // A status is an int, for which PyPy has no code; the first entry is invalid whatever the codes.
+  // A status is an int, for which PyPy has no code.
   EXPECT_EQ(
       Check(kDouble, T_C_DOUBLE, half, {"d->d", kThread | PyNativeCallable_RETURNS_STATUS, half}),
       "ValueError: half: entry 0, 'd->d', returns a status, but its result is no int");

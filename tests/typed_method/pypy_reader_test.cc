@@ -1,6 +1,4 @@
-// Readers of PyPy's struct and of the post's struct for one argument: accepted structs, their
-// signatures, and refused structs. Linking without libpython proves that readers call no Python
-// function.
+// Tests readers of PyPy's struct and of the post's struct.
 
 #include "tests/typed_method/def_in_memory.h"
 
@@ -16,7 +14,7 @@ using namespace typed_method_test;
 constexpr uintptr_t kThread = 0x0001, kRaise = 0x0004, kNegativeZero = 0x0008;
 void *const kAddress = function_at(0x1234);
 
-// Reads PyPy's struct alone in front of the name, with METH_TYPED and the convention in `flags`.
+// Reads PyPy's struct without our header.
 Read pypy(std::vector<int> codes, int ret_type, int flags = METH_FASTCALL,
           void *function = kAddress) {
   DefInMemory memory;
@@ -57,7 +55,7 @@ TEST(PyPy, NegativeResultMayRaise) {
   const Read object = pypy({1, -1}, -3);
   EXPECT_EQ(object.signature, "l->O");
   EXPECT_EQ(object.flags, kThread | kRaise);
-  // -0.0 is the error value of functions that may raise; for others it is a result.
+  // -0.0 is the error value of functions that may raise.
   EXPECT_EQ(pypy({1, -1}, 2).flags, kThread);
   for (int ret_type : {1, 2, 3, -1, -2, -3}) {
     EXPECT_TRUE(PyNativeCallable_FlagsAreUsable(pypy({1, -1}, ret_type).flags)) << ret_type;
@@ -81,7 +79,7 @@ TEST(PyPy, UnknownArguments) {
     expect_refused(pypy({1, code, -1}, 1));
     expect_refused(one(code, 1));
   }
-  // The codes after NOT_FOR_PYPY do not matter.
+  // The codes after NOT_FOR_PYPY are ignored.
   expect_refused(pypy({PyTypedMethod_NOT_FOR_PYPY, 1, -1}, 1));
 }
 
@@ -111,8 +109,7 @@ TEST(PyPy, ManyArguments) {
 
   codes.insert(codes.begin(), 1);
   expect_refused(pypy(codes, 2));
-  // After 128 codes without a terminator nothing is read (AddressSanitizer and guard_page_test.cc
-  // check this).
+  // Nothing is read after 128 codes without a terminator.
   codes.pop_back();
   codes.shrink_to_fit();
   expect_refused(pypy(codes, 2));
@@ -130,7 +127,7 @@ TEST(PyPy, ArgumentsAgreeWithTheConvention) {
 TEST(PyPy, OtherConventions) {
   for (int flags : {0, METH_VARARGS, METH_VARARGS | METH_KEYWORDS, METH_NOARGS,
                     METH_FASTCALL | METH_KEYWORDS, METH_METHOD | METH_FASTCALL | METH_KEYWORDS,
-                    // No interpreter supports these combinations.
+                    // These combinations are invalid.
                     METH_O | METH_FASTCALL, METH_O | METH_VARARGS, METH_FASTCALL | METH_VARARGS,
                     METH_O | METH_NOARGS, METH_O | METH_KEYWORDS}) {
     SCOPED_TRACE(flags);
@@ -202,7 +199,7 @@ TEST(OneArgument, BothReadersReadIt) {
       const Read usual = read_pypy(memory.def(kTyped | METH_O));
       const bool known = arg_type >= 1 && arg_type <= 3 && ret_type >= -3 && ret_type <= 3;
       EXPECT_EQ(one.accepted, known);
-      // A negative result may be garbage in PyPy's padding.
+      // A negative value may be garbage in PyPy's padding.
       EXPECT_EQ(usual.accepted, known && ret_type > 0);
       if (!usual.accepted) continue;
       EXPECT_EQ(usual.signature, one.signature);
@@ -232,7 +229,7 @@ TEST(PyPy, IsNotTakenForOneArgument) {
   put_pypy(memory.name(), codes, 2, kAddress);
   expect_refused(read_one(memory.def(kTyped | METH_O)));
   EXPECT_EQ(read_pypy(memory.def(kTyped | METH_O)).signature, "l->d");
-  // Garbage between the fields of a struct that was made at run time.
+  // The padding of a struct that was made at run time.
   for (int padding : {4, -1, -2, -3, -4, 0x100, 0xAAAA, INT_MAX, INT_MIN}) {
     SCOPED_TRACE(padding);
     memory.set(kPadding, padding);

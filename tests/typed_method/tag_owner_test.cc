@@ -1,5 +1,4 @@
-// The owner and lifetime of a tag: methods, modules executed twice, several interpreters, defs in
-// read-only memory. Each table must be destroyed exactly once.
+// Tests the owner and lifetime of a tag. Each table must be destroyed exactly once.
 
 // All rows go to the side table, as on CPython 3.11 and later.
 #define PyTypedMethod_FLAGS 0
@@ -60,7 +59,6 @@ TEST_F(TagOwner, OfADescriptorIsItsClass) {
   PyNativeCallableTable table = Table();
   Ref descriptor = Ref::Steal(PyObject_GetAttrString(type.get(), "f"));
   ASSERT_EQ(TagCallable(descriptor, &table), 1) << TakeError();
-  // The descriptor may die before its class.
   descriptor.reset();
   ASSERT_EQ(PyObject_DelAttrString(type.get(), "f"), 0);
   Collect();
@@ -71,7 +69,7 @@ TEST_F(TagOwner, OfADescriptorIsItsClass) {
   EXPECT_EQ(destroyed[&table], 1);
 }
 
-// The bound object dies immediately, but its class owns the def.
+// The class of the bound object owns the def.
 TEST_F(TagOwner, OfABoundMethodIsItsClass) {
   static PyMethodDef methods[] = {{"method", Boxed, METH_O, nullptr},
                                   {"class_method", Boxed, METH_O | METH_CLASS, nullptr},
@@ -117,7 +115,7 @@ TEST_F(TagOwner, OfBuiltinTypesMethods) {
   }
 }
 
-// If the class has another attribute of that name, the owner of the def is unknown.
+// The class has another attribute with this name, so the owner of the def is unknown.
 TEST_F(TagOwner, OfAHiddenMethodIsTheFunction) {
   scope_.Run("class Hides(list):\n  append = None\nf = super(Hides, Hides()).append");
   PyNativeCallableTable table = Table();
@@ -139,7 +137,7 @@ TEST_F(TagOwner, WithoutWeakReferences) {
   EXPECT_EQ(TakeError().rfind("TypeError: ", 0), 0u);
   EXPECT_EQ(Found(interface_, &def), nullptr);
 
-  // Tagged as an object, the callable is kept alive instead.
+  // A tag on the object keeps the callable alive.
   const Py_ssize_t references = Py_REFCNT(tuple.get());
   EXPECT_EQ(PyNativeCallable_TagObject(interface_, tuple.get(), &table, Destroy), 1);
   EXPECT_EQ(Py_REFCNT(tuple.get()), references + 1);
@@ -148,7 +146,7 @@ TEST_F(TagOwner, WithoutWeakReferences) {
   EXPECT_EQ(destroyed[&table], 0) << "a reader may still be using it";
 }
 
-// This def's name ends at the end of a page; the next page is unreadable.
+// The name ends at the end of a page.
 TEST_F(TagOwner, DefsInReadOnlyMemory) {
   const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   void *memory =
@@ -179,7 +177,7 @@ TEST_F(TagOwner, DefsInReadOnlyMemory) {
   munmap(memory, 2 * page);
 }
 
-// A module as an author would write it. All its module objects share the array.
+// All module objects share this array.
 PyTypedMethod_DEFINE(inc_typed, "inc", {"l->l", 0, reinterpret_cast<void *>(Inc)});
 PyTypedMethod_DEFINE(dec_typed, "dec", {"l->l", 0, reinterpret_cast<void *>(Dec)});
 PyMethodDef defs[] = {PyTypedMethod_METHOD_DEF(inc_typed, Boxed, METH_O, nullptr),
@@ -255,7 +253,7 @@ TEST_F(TagOwner, ModuleInTwoInterpreters) {
   EXPECT_EQ(Found(interface_, &defs[0]), inc_typed.table);
   module.reset();
   Collect();
-  // Builds that never free classes do not free modules either.
+  // Builds that never free classes also never free modules.
   EXPECT_EQ(Found(interface_, &defs[0]),
             typedcall_test::ClassesCanDie() ? nullptr : inc_typed.table);
 }

@@ -1,5 +1,4 @@
-# A name that does not fit into the metadata does not compile, and the compiler's message shows the def. The longest
-# name that fits compiles.
+# Tests that a name that is too long does not compile.
 import os
 
 import compilers

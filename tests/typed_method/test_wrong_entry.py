@@ -1,5 +1,4 @@
-# An entry whose codes do not match its function's type does not compile, and the error says why.
-# With the right codes it compiles.
+# Tests that an entry does not compile if its codes differ from the type of its function.
 import os
 
 import compilers
@@ -31,13 +30,13 @@ WRONG = [
     ("nothing", "INT", None),
     ("nothing", "VOID, INT", None),
 ]
-# The compilers' messages, in C and in C++, for an argument that is not a code or not a function.
+# The messages of the compilers, in C and in C++.
 NOT_A_FUNCTION = (r"invalid type argument of unary|indirection requires pointer operand",
                   r"invalid .static_cast. from type|cannot cast from type 'int' to pointer type")
 NONE = [
     ("scale", "DOUBLE, DOUBEL, LONG", ("PyNativeType_Internal_TEXT_DOUBEL",) * 2),
     ("number", "INT", NOT_A_FUNCTION),
-    # One code more than the macro supports ends up where the macro expects the count. Clang shows the arguments first.
+    # One code more than the macro supports.
     ("scale", "DOUBLE" + ", LONG" * 13, ("PyTypedMethod_Internal_EACH_LONG|PyTypedMethod_Internal_LETTERS",) * 2),
 ]
 

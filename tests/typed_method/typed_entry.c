@@ -1,5 +1,4 @@
-// Entries whose function is checked, compiled as C under each standard. The checks are in
-// typed_entry.h.
+// Tests entries whose function the compiler checks, in C. The checks are in typed_entry.h.
 #include "tests/typed_method/typed_entry.h"
 
 int main(void) { return typed_entry_check(); }

@@ -1,5 +1,5 @@
-// Entries whose function the compiler checks, for every code in the list, as result and argument,
-// with and without self. Used by typed_entry.c and typed_entry.cc; linked without libpython.
+// Entries whose function the compiler checks, for every code. Used by typed_entry.c and
+// typed_entry.cc.
 #ifndef TYPEDCALL_TESTS_TYPED_METHOD_TYPED_ENTRY_H_
 #define TYPEDCALL_TESTS_TYPED_METHOD_TYPED_ENTRY_H_
 
@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-// Defines functions of each kind for each code; entries below name them, but nothing calls them.
+// Defines functions of each kind for each code. The functions are never called.
 #define DECLARE(NAME, LETTERS, TYPE, KIND)                                       \
   typedef TYPE type_##NAME;                                                      \
   static TYPE same_##NAME(TYPE x) { return x; }                                  \
@@ -40,7 +40,7 @@ static const struct {
   void *function, *of_pointers, *of_self;
 } expected[] = {PyNativeType_VALUE_LIST(EXPECTED)};
 
-// This function has the largest number of arguments.
+// The largest number of arguments.
 static double most(signed char *a, short b, long long c, float d, double e, void *f, const char *g,
                    PyObject *h, PyNativeType_ComplexDouble i, Py_ssize_t j, size_t k,
                    const double *l) {
@@ -63,7 +63,7 @@ static const PyNativeCallableEntry longest[] = {
 PyTypedMethod_DEFINE(all_typed, "all",
                      PyNativeType_VALUE_LIST(SAME) PyTypedMethod_ENTRY(0, nothing, VOID));
 
-// These functions leave out others' last parameters, and pass default values for them.
+// These functions pass default values for the last parameters of other functions.
 static const double earth = 6371.5;
 static long called_with = 0;
 static double distance(double a, double b, double c, double radius) {

@@ -1,5 +1,5 @@
-/* An entry of FUNCTION with the codes CODES; test_wrong_entry.py compiles it with the function's
- * codes and with others, as C and as C++. */
+/* An entry of FUNCTION with the codes CODES. test_wrong_entry.py compiles this file with right and
+ * wrong codes. */
 #include "typedcall/typed_entry.h"
 
 static double scale(double x, long factor) { return x * (double)factor; }

@@ -1,7 +1,6 @@
-// A C++ module that uses only the single file: a function and SEP 201's slot on a type. Its
-// translation units are this file, and second_unit.c as C and as C++.
+// A C++ module that only uses the single file. The module is made from this file and second_unit.c.
 #include "typedcall_provider.h"
-#include "typedcall_provider.h"  // included twice, as can happen through a project's headers
+#include "typedcall_provider.h"  // included twice on purpose
 
 extern "C" const PyTypedMethodMetadata *metadata_of_c_unit(void);
 

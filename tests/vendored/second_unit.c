@@ -1,4 +1,4 @@
-/* Another translation unit of geometry_in_cc, in C: each of them may include the single file. */
+/* Another translation unit of geometry_in_cc, which also includes the single file. */
 #include "typedcall_provider.h"
 
 const PyTypedMethodMetadata *metadata_of_c_unit(void);

@@ -1,4 +1,4 @@
-"""The example of a vendored provider is an ordinary module for Python."""
+"""Tests the example of a vendored provider."""
 import inspect
 import math
 import unittest

@@ -1,5 +1,4 @@
-"""Two versions of the single file in one source file, in either order, produce one #error that states the reason, a
-note with the path of the other copy, and no further errors."""
+"""Tests that two versions of the single file in one source file produce one #error."""
 import os
 import re
 

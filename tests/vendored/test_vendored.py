@@ -1,5 +1,4 @@
-"""The single file is reproducible, complete without the repository, and compatible with the headers from which it is
-made. Modules built with it work with all others."""
+"""Tests that the single file is complete and compatible with the headers from which it is made."""
 import os
 import platform
 import re
@@ -37,7 +36,7 @@ def read(path):
 
 class Vendored(compilers.Compiling):
     def adopt(self, source):
-        """Makes a folder such as an adopter would have, with the source and the single file."""
+        """Makes a folder with the source and the single file."""
         shutil.copy(SINGLE, self.path("typedcall_provider.h"))
         return shutil.copy(source, self.folder)
 
@@ -137,7 +136,7 @@ class Vendored(compilers.Compiling):
         self.check_together("other_copy.h", "typedcall_provider.h")
 
     def test_the_readme(self):
-        """Runs the README's commands on copies of the files that they need, with this interpreter and this compiler."""
+        """Runs the commands in the README with this interpreter and this compiler."""
         for folder in ("core", "typedcall"):
             for where, _, names in os.walk(folder):
                 os.makedirs(self.path(where))
@@ -163,10 +162,10 @@ class Vendored(compilers.Compiling):
 
 
 class OnPyPy(compilers.Compiling):
-    """The same file in modules for PyPy, if a PyPy with headers is installed."""
+    """Tests the same file in modules for PyPy."""
 
-    # The source of a program that prints the data in front of a def's name; it uses the single file's own reader.
-    READER = """
+    # The source of a program that prints the data before the name of a def.
+    READER ="""
         #include "typedcall_provider.h"
         static PyObject *offered(PyObject *module, PyObject *callable) {
           const PyMethodDef *def = NULL;
@@ -227,7 +226,7 @@ class OnPyPy(compilers.Compiling):
 
 
 class Refusals(compilers.Compiling):
-    """The script refuses to join these headers, because the result would be wrong."""
+    """Tests headers that the script must refuse."""
 
     def amalgamate(self, **headers):
         for folder in ("core", "typedcall"):

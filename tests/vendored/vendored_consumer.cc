@@ -1,4 +1,4 @@
-// A consumer that uses the resolver and is independent of the providers.
+// A consumer that uses the resolver.
 #include "tests/support/c_module.h"
 #include "typedcall/resolve.h"
 
@@ -26,7 +26,7 @@ PyObject *call_ddd_d(PyObject *, PyObject *args) {
              PyFloat_FromDouble, a, b, c);
 }
 
-// Without the interpreter's side table, tags in bits or sibling symbols are still found.
+// Tags in bits and sibling symbols are found without the side table.
 PyObject *call_without_interface(PyObject *, PyObject *args) {
   PyObject *callable;
   long a, b;

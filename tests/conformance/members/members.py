@@ -1,4 +1,4 @@
-"""Calls every member's provider through every member's reader, and checks each result."""
+"""Calls the functions of every provider through every reader."""
 import array
 import importlib
 import json
@@ -23,7 +23,7 @@ FUNCTIONS = {
 WAYS = {way: [name for name in FUNCTIONS if name != "scaled"] for way in ("header", "def", "object")}
 WAYS.update(pypy=["half", "next", "minus"], one_arg=["half", "next"], instance=["half", "scaled"],
             sibling=["half", "add"])
-#: For each way, the place that a reader must support.
+#: The place of each way.
 PLACES = {"header": "name", "pypy": "name", "one_arg": "name"}
 
 
@@ -35,7 +35,7 @@ def flags_of(way, name):
 
 
 def fault(reader, way, name, callable_):
-    """Finds and calls a provider's function through the reader. Returns a description of the fault, or ""."""
+    """Calls a function through the reader. Returns a description of the fault, or ""."""
     signature, _, calls = FUNCTIONS[name]
     flags = flags_of(way, name)
     found = reader.find(callable_, signature, ALL, False)
@@ -67,7 +67,7 @@ def pairs(provider, reader):
 
 
 def main():
-    """Runs as `members.py PROVIDER READER`, and prints a line of JSON for each function."""
+    """Usage: members.py PROVIDER READER. Prints a line of JSON for each function."""
     provider_name, reader_name = sys.argv[1:]
     import typedcall  # noqa: F401  installs the interface
 

@@ -1,12 +1,11 @@
-// The reader built on our C99 headers: reads every place with the functions that the headers offer
-// to C consumers.
+// A reader that uses our C headers.
 #include "core/custom_slots.h"
 #include "reader_module.h"
 #include "typedcall/native_callable.h"
 #include "typedcall/sibling_symbol.h"
 #include "typedcall/typed_method.h"
 
-// A static suffices because a process of the runner has one interpreter.
+// The process has only one interpreter.
 static const PyTypedcall_Interface *interface;
 
 typedef struct Request {
@@ -16,7 +15,7 @@ typedef struct Request {
   int equivalent;
 } Request;
 
-// Returns a table's first matching entry; an identical signature takes precedence.
+// Returns the first matching entry of a table. An identical signature takes precedence.
 static const PyNativeCallableEntry *Select(const PyNativeCallableTable *table,
                                            const Request *asked) {
   for (int by_text = 1; by_text >= !asked->equivalent; --by_text) {
@@ -44,8 +43,8 @@ static const PyNativeCallableEntry *Select(const PyNativeCallableTable *table,
 
 static const void *ReadSibling(const PyMethodDef *def) { return PyTypedMethod_SiblingTable(def); }
 
-// Returns a callable's matching entry. `made` and `spelled` provide space for an entry that is made
-// from PyPy's struct.
+// Returns the matching entry of a callable. `made` and `spelled` are memory for an entry from
+// PyPy's struct.
 static const PyNativeCallableEntry *Look(PyObject *callable, const Request *asked,
                                          PyNativeCallableTable *made,
                                          char spelled[PyTypedMethod_PYPY_LENGTH]) {
@@ -55,7 +54,7 @@ static const PyNativeCallableEntry *Look(PyObject *callable, const Request *aske
   if (type == &PyCFunction_Type || type == &PyCMethod_Type)
     def = ((PyCFunctionObject *)callable)->m_ml;
   if (type == &PyMethodDescr_Type || type == &PyClassMethodDescr_Type)
-    return NULL;  // an unbound method: the caller passes no self
+    return NULL;  // an unbound method
   if (def == NULL) {
     const PyNativeCallableTable *table = PyNativeCallable_CallTable(callable);
     if (table != NULL) found = Select(table, asked);
@@ -111,7 +110,7 @@ static PyObject *Find(PyObject *module, PyObject *arguments) {
                        (unsigned long long)(uintptr_t)found->funcptr);
 }
 
-// Calls a function with one of the members' signatures, as the entry's flags require.
+// Calls a function as the flags of the entry require.
 static PyObject *CallEntry(PyObject *callable, const PyNativeCallableEntry *entry,
                            const char *signature, PyObject *first, PyObject *second) {
   PyObject *self = SelfIsPassed(callable) ? PyCFunction_GET_SELF(callable) : callable;

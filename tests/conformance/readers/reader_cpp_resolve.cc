@@ -1,4 +1,4 @@
-// The reader built on typedcall::find() and the C++ slot functions.
+// A reader that uses typedcall::find() and the C++ slot functions.
 #include "typedcall/resolve.h"
 // After Python.h.
 #include <string>
@@ -6,7 +6,7 @@
 #include "reader_module.h"
 #include "typedcall/fallback.h"
 
-// A static suffices because a process of the runner has one interpreter.
+// The process has only one interpreter.
 static const PyTypedcall_Interface *interface;
 
 static PyObject *Find(PyObject *, PyObject *arguments) {
@@ -91,7 +91,7 @@ static PyObject *CallBuffer(PyObject *callable, typedcall::capabilities can, PyO
   return Box(sum);
 }
 
-// Supports only the signatures of README.md's functions.
+// Supports only the signatures in README.md.
 static PyObject *Call(PyObject *, PyObject *arguments) {
   PyObject *callable, *first = nullptr, *second = nullptr, *values;
   const char *signature;
@@ -116,7 +116,7 @@ static PyObject *FindSlot(PyObject *, PyObject *arguments) {
   PyObject *object;
   unsigned long long id;
   if (!PyArg_ParseTuple(arguments, "OK", &object, &id)) return nullptr;
-  // The wrong expected position makes the whole look-up run.
+  // The expected position is wrong, so that the whole look-up runs.
   const PyCustomSlot *slot = PyCustomSlots_Find(object, static_cast<std::uintptr_t>(id), 1);
   if (slot == nullptr) Py_RETURN_NONE;
   return PyLong_FromUnsignedLongLong(slot->data.flags);

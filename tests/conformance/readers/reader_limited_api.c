@@ -1,9 +1,8 @@
-// The reader built on core/custom_slots_limited.h: reads slots of types in a module that uses the
-// limited API of CPython 3.12.
+// A reader of slots that uses core/custom_slots_limited.h.
 #define Py_LIMITED_API 0x030c0000
 #include "core/custom_slots_limited.h"
 
-// A static suffices because a process of the runner has one interpreter.
+// The process has only one interpreter.
 static PyCustomSlots_Limited api;
 
 static PyObject *FindSlot(PyObject *module, PyObject *arguments) {

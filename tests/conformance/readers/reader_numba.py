@@ -1,18 +1,17 @@
-"""Numba with typedcall.enable() as a reader: nopython code calls the entry that Numba finds, or does not compile. This
-is a type sink."""
+"""A reader that compiles nopython code with Numba and typedcall.enable()."""
 import ctypes
 import numba
 import typedcall
 from typedcall.record.records import HANDLED
 
 PLACES = {"name", "object"}
-#: A type sink has argument types instead of a signature, and chooses among the entries that it can handle.
+#: A type sink has argument types instead of a signature.
 IS_TYPE_SINK = True
 
 
 def run(callable_, arguments):
-    """Returns the result of nopython code that calls the function, or raises LookupError if such code does not
-    compile."""
+    """Returns the result of nopython code that calls the function. Raises LookupError if the code
+    does not compile."""
     names = ", ".join(f"a{i}" for i in range(len(arguments)))
     scope = {"f": callable_}
     exec(f"def caller({names}):\n    return f({names})", scope)
@@ -23,7 +22,8 @@ def run(callable_, arguments):
 
 
 def find(callable_, signature, can, equivalent):
-    """Returns only an address, and only for `d->d`: that of the entry whose result equals nopython code's."""
+    """Supports only `d->d`. Returns the address of the entry with the same result as nopython
+    code."""
     if (can, equivalent, signature) != (0xffff, True, "d->d"):
         raise NotImplementedError("Numba chooses by types, and says which flags it handles")
     there = [entry for entry in typedcall.entries(callable_) if entry.signature == signature]

@@ -1,4 +1,4 @@
-"""As a reader: our generated Python wrapper for overloads, which chooses an entry by the argument values."""
+"""A reader that calls our generated wrapper for overloads."""
 import conformance_wrappers
 
 PLACES = set()

@@ -1,4 +1,4 @@
-"""The Python package as a reader: typedcall.entries() and typedcall.resolve(), on CPython and PyPy."""
+"""A reader that uses typedcall.entries() and typedcall.resolve()."""
 import sys
 
 import typedcall
@@ -6,13 +6,13 @@ from typedcall.tools.foreign import is_unbound
 from typedcall.record.records import matching
 
 PLACES = {"name", "def", "object", "instance", "sibling"} if sys.implementation.name == "cpython" else {"name"}
-#: True because the package looks the interface up on import, before the runner installs another one.
+#: The package looks up the interface on import.
 IS_BOUND_EARLY = True
 
 
 def find(callable_, signature, can, equivalent):
     typedcall.parse_signature(signature)
-    if is_unbound(callable_):  # entries() lists an unbound method's entries, which need a self
+    if is_unbound(callable_):  # entries() also lists the entries of unbound methods
         return None
     for entry in matching(typedcall.entries(callable_), signature, "equivalent" if equivalent else "exact"):
         if int(entry.flags) & 0xffff & ~can == 0:

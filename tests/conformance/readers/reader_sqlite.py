@@ -1,4 +1,4 @@
-"""An SQL function in SQLite as a reader: a value sink, which chooses an entry for each row."""
+"""A reader that calls an SQL function in SQLite."""
 import apsw
 import typedcall.sql
 

@@ -1,5 +1,4 @@
-// Fuzzes the signature parser: the invariants below hold for any bytes. libFuzzer passes a block of
-// exactly `size` bytes, so reads beyond it are detected as well.
+// Fuzzes the signature parser. libFuzzer detects reads beyond `size` bytes.
 
 #include <cstddef>
 #include <cstdint>
@@ -65,7 +64,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     require((PyNativeSignature_Equivalent(text.c_str(), text.c_str()) != 0) == valid);
   }
 
-  // If the input contains two texts, their equivalence is symmetric.
+  // Equivalence must be symmetric.
   const size_t split = text.find('\0');
   if (split != std::string::npos) {
     const char *second = text.c_str() + split + 1;

@@ -1,9 +1,9 @@
-// Fuzzes the METH_TYPED readers over arbitrary memory in front of a name: they accept the same data
-// as a model of what is documented, and read no byte that the bits do not declare.
+// Fuzzes the METH_TYPED readers with arbitrary memory before a name, and compares them with a
+// model.
 //
 // Input: ml_flags (4 bytes), a byte of choices, the number of type codes (1 byte), the codes (1
-// signed byte each; 127 stands for 0x100), then the memory in front of the name. Pointers cannot be
-// arbitrary, so the fields `arg_types` and `table` are overwritten.
+// signed byte each; 127 stands for 0x100), then the memory before the name. The pointers
+// `arg_types` and `table` are overwritten.
 
 #include <cstddef>
 #include <cstdint>
@@ -50,12 +50,11 @@ T field(const char *name, size_t before) {
   return value;
 }
 
-// The def under test: a block from the bytes in front of the name to the name's NUL, and a block of
-// codes. Both have exactly the size that the ABI requires.
+// The def under test. Its blocks of memory have exactly the size that the ABI requires.
 class Subject {
  public:
   explicit Subject(const Input &input) : input_(input) {
-    // A provider must have all the memory that its bits announce or its header's size declares.
+    // A provider must have all the memory that its bits or its header declare.
     const bool typed = input.flags & 0x1000, both = typed && (input.flags & 0x2000);
     std::vector<unsigned char> front = input.front;
     size_t declared = both ? 40 : typed ? 24 : 0;
@@ -114,7 +113,7 @@ class Subject {
            field<uint32_t>(name, 40) >= 56;
   }
 
-  // True for the post's struct: its `ret_type` is where PyPy's struct has padding, which is 0.
+  // Returns true for the post's struct. Its `ret_type` is padding in PyPy's struct.
   static bool has_one_argument(const std::vector<unsigned char> &front) {
     return field<int>(reinterpret_cast<const char *>(front.data() + front.size()), 12) != 0;
   }

@@ -28,7 +28,7 @@ typedef struct {
   const PyMethodDef *def;
   const Table *table;
 } Sibling;
-// The data in front of a name. The padding is a named field, so that it is certain to be 0.
+// The data in front of a name. The padding is a field, so that it is certain to be 0.
 typedef struct {
   const int *arg_types;
   int ret_type, padding;

@@ -1,5 +1,4 @@
-// A reader that was written from docs/ABI.md alone: finds native functions and slots in all places,
-// and calls the functions. Numbers in comments refer to rules of that page.
+// A reader that was written from docs/ABI.md alone. Numbers in comments are rules of that page.
 #include <Python.h>
 #include <dlfcn.h>
 #include <elf.h>
@@ -15,16 +14,16 @@ typedef struct {  // the request, and the result
   PyObject *callable;
   const char *wanted;
   Signature request;
-  int equivalent;  // 1 to accept equivalent entries, 0 if the request is invalid
+  int equivalent;  // 1 to accept equivalent entries
   uintptr_t can;
   PyObject *self;  // borrowed, or NULL
   Entry entry;
   Signature signature;
   PyObject *kept;                // keeps the entry valid
-  char text[MAX_ARGUMENTS + 4];  // the entry's signature if the reader spells it
+  char text[MAX_ARGUMENTS + 4];  // a signature that the reader makes
 } Search;
 
-// Searches one place: first for the identical signature, then for an equivalent one.
+// Searches one place. An identical signature takes precedence.
 static int look_through(Search *search, const Table *table) {
   for (int loose = 0; loose <= search->equivalent; loose++) {
     for (Py_ssize_t i = 0; i < table->count; i++) {
@@ -213,7 +212,7 @@ static int look_everywhere(Search *search) {
     def = ((PyCFunctionObject *)object)->m_ml;
     search->self = PyCFunction_GET_SELF(object);
   } else if (type == &PyMethodDescr_Type || type == &PyClassMethodDescr_Type) {
-    return 0;  // an unbound method, for which the caller passes no self (8.6)
+    return 0;  // an unbound method (8.6)
   } else {
     search->self = object;
     table = instance_table(search->interface, object);

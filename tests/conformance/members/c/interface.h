@@ -1,5 +1,4 @@
-// Looks up the interface between modules (docs/ABI.md, 5.1 and 5.2), for both modules of this
-// member. Callers that cache the result store it in module state (5.3).
+// Looks up the interface between modules (docs/ABI.md, 5.1 to 5.3).
 #ifndef MEMBER_C_INTERFACE_H
 #define MEMBER_C_INTERFACE_H
 
@@ -7,7 +6,7 @@
 
 #include "abi.h"
 
-// Returns NULL without setting an exception if there is no usable interface.
+// Returns NULL without an exception if there is no usable interface.
 static inline const Interface *look_up_interface(void) {
   PyObject *dict = PyInterpreterState_GetDict(PyInterpreterState_Get());
   PyObject *capsule = dict ? PyDict_GetItemString(dict, INTERFACE_NAME) : NULL;

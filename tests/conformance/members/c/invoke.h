@@ -1,5 +1,5 @@
-// Calls an entry that the reader has found: puts Python's arguments into registers, makes the C
-// call, and converts the result (docs/ABI.md, 3.14 and 3.15). x86-64 SysV and AAPCS64 only.
+// Calls an entry that the reader has found (docs/ABI.md, 3.14 and 3.15). Supports only x86-64 SysV
+// and AAPCS64.
 #ifndef MEMBER_C_INVOKE_H
 #define MEMBER_C_INVOKE_H
 
@@ -8,9 +8,8 @@
 
 #include "signature.h"
 
-// Integers and floating-point numbers use separate registers on x86-64 SysV and AAPCS64. So a call
-// that fills all these registers works for any function whose arguments fit into them. A buffer
-// takes one or two registers.
+// Integers and floating-point numbers use separate registers. So a call that fills all of them
+// works for any function whose arguments fit into registers. A buffer takes one or two registers.
 typedef struct {
   uint64_t integers[6];
   double floats[8];
@@ -125,8 +124,8 @@ static PyObject *value_at(Type type, const void *place) {
   }
 }
 
-// Calls the function and returns the contents of the result register. The GIL is held during the
-// call, unless the function acquires it.
+// Calls the function and returns the result register. Holds the GIL unless the function acquires
+// it.
 static uint64_t call_registers(const Registers *registers, const Entry *entry, int is_floating) {
   const uint64_t *n = registers->integers;
   const double *x = registers->floats;

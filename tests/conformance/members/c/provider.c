@@ -1,5 +1,5 @@
-// A provider that was written from docs/ABI.md alone: the functions of tests/conformance/README.md,
-// in all seven ways. Each Python callable returns a different value from its native function.
+// A provider that was written from docs/ABI.md alone. Each Python callable returns a different
+// value from its native function.
 #include <Python.h>
 #include <stddef.h>
 #include <structmember.h>
@@ -10,7 +10,7 @@
 static const double MORE = 1000;  // what Python callables add to the result
 static const double FACTOR = 4;
 
-// A callable object. The plain type serves the way "object"; only a subtype has the slot.
+// A callable object. Only a subtype has the slot.
 typedef struct {
   PyObject_HEAD
   const Table *table;
@@ -180,7 +180,7 @@ static PyObject *next_one(PyObject *self, PyObject *x) { return next_python(self
 #define END \
   { NULL, NULL, 0, NULL }
 
-// Every function except scaled gets a header and a def for the way "def".
+// Every function except scaled has a header and a def for the way "def".
 static const int not_pypys[] = {0x100, -1};
 #define HEADER(name)                                  \
   static const HeaderMetadata name##_header = {       \
@@ -332,8 +332,8 @@ static int add_with_interface(PyObject *module, PyObject *offers, const Interfac
   return result;
 }
 
-// Imports the module that installs the interface (5.5). Returns NULL without setting an exception
-// if there is none.
+// Imports the module that installs the interface (5.5). Returns NULL without an exception if there
+// is none.
 static const Interface *import_interface(void) {
   const Interface *interface = look_up_interface();
   if (interface) return interface;

@@ -1,5 +1,4 @@
-// The part of the reader that uses no Python objects: it parses signatures, checks whether entries
-// are well formed, and matches them with a request (docs/ABI.md, section 3, 8.2, 8.3).
+// The part of the reader that does not use Python objects (docs/ABI.md, section 3, 8.2, 8.3).
 #ifndef MEMBER_C_SIGNATURE_H
 #define MEMBER_C_SIGNATURE_H
 
@@ -8,7 +7,7 @@
 #include "abi.h"
 
 // A parsed type. `kind` is i or u for integers, F, D or G for complex numbers, and otherwise the
-// letter of the code.
+// code.
 typedef struct {
   char form;  // '&', '*', or 0 for a plain value
   char is_const;
@@ -78,7 +77,7 @@ static int parse(const char *text, Signature *signature) {
   return *text == 0;
 }
 
-// Nonzero if the last argument is a place and the C result is a status (3.14).
+// Returns nonzero if the last argument is a place and the C result is a status (3.14).
 static int has_place(const Signature *signature) {
   if (signature->count == 0) return 0;
   Type last = signature->arguments[signature->count - 1];

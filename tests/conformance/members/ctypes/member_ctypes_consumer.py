@@ -1,8 +1,8 @@
 """A reader of typed functions in plain Python that implements docs/ABI.md with ctypes alone.
 tests/conformance/README.md describes PLACES, find, call and slot.
 
-member_ctypes_places finds the entries; this module chooses one and calls it (section 8). Numbers in comments are
-rules of docs/ABI.md.
+member_ctypes_places finds the entries. This module chooses one and calls it (section 8). Numbers in
+comments are rules of docs/ABI.md.
 """
 
 import contextlib
@@ -28,7 +28,7 @@ COMPLEX_BY_VALUE = ("Zf", "Zd") if os.name == "posix" and platform.machine() in 
 # Requests -------------------------------------------------------------------------------------------------------------
 
 class Found(tuple):
-    """The (signature, flags, address) of an entry, with an attribute that keeps the entry valid (5.8)."""
+    """A tuple (signature, flags, address) that keeps the entry valid (5.8)."""
 
 
 def _search(callable, signature, can, equivalent):
@@ -46,8 +46,8 @@ def _search(callable, signature, can, equivalent):
 
 
 def find(callable, signature, can, equivalent):
-    """Makes a C request. Returns None, or (signature, flags, address); keep the result as long as you use the
-    address."""
+    """Makes a C request. Returns (signature, flags, address), or None. The address is valid as long
+    as the result lives."""
     entry, held = _search(callable, signature, can, equivalent)
     if entry is None:
         return None
@@ -93,7 +93,7 @@ def _buffer(value, code, const, stack):
 
 
 def _number(code, value):
-    """Converts a value for a numeric C type, because ctypes does not check ranges and accepts anything as a bool."""
+    """Converts a value for a numeric C type, because ctypes does not check ranges."""
     kind = KINDS[code]
     if kind in ("signed", "unsigned"):
         number, bits = operator.index(value), 8 * ctypes.sizeof(C_TYPES[code])
@@ -144,8 +144,8 @@ def _c_types(token):
 
 @functools.lru_cache(256)
 def _c_function_type(entry):
-    """Returns the type of an entry's function. ctypes releases the GIL for a function that acquires it, and raises the
-    exception that any other function sets."""
+    """Returns the type of the function of an entry. ctypes releases the GIL for a function that
+    acquires it."""
     arguments = [c_type for token in entry.arguments for c_type in _c_types(token)]
     result = None if entry.result.code == "v" else _c_types(entry.result)[0]
     make = CFUNCTYPE if entry.flags & (ACQUIRES_GIL | NEEDS_THREAD) == ACQUIRES_GIL else PYFUNCTYPE
@@ -153,7 +153,7 @@ def _c_function_type(entry):
 
 
 def _python_value(token, value):
-    """Converts a C value, in the form that ctypes returns, to the value that Python gets."""
+    """Converts a C value from ctypes to the value that Python gets."""
     if token.prefix or value is None:
         return value
     if token.code.startswith("Z"):
@@ -162,8 +162,8 @@ def _python_value(token, value):
 
 
 def call(callable, signature, can, arguments):
-    """Calls the C function that find() returns when equivalent entries match, too. Returns or raises the value, None or
-    exception that Python would get."""
+    """Calls the C function of an equivalent entry. Returns or raises the value, None or exception
+    that Python would get."""
     entry, held = _search(callable, signature, can & ~SETS_ERRNO, True)  # ctypes would lose errno
     if entry is None:
         raise LookupError(signature)

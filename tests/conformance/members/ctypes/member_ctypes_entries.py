@@ -1,5 +1,5 @@
-"""The lowest part of this member, with ctypes alone: reads entries in memory, checks their grammar and flags, and
-matches them with requests (docs/ABI.md, section 3, 8.2 and 8.3). Numbers in comments are rules of that page."""
+"""Reads entries in memory and matches them with requests, with ctypes alone (docs/ABI.md, section
+3, 8.2 and 8.3). Numbers in comments are rules of that page."""
 
 import ctypes
 import functools
@@ -39,7 +39,7 @@ def pointer_at(address):
 
 @functools.lru_cache(1024)
 def parse(signature):
-    """Returns (arguments, result) as tokens, or None if the grammar does not allow the string (3.3, 3.4)."""
+    """Returns (arguments, result) as tokens, or None if the signature is invalid (3.3, 3.4)."""
     match = SIGNATURE.fullmatch(signature)
     if match is None:
         return None
@@ -87,30 +87,30 @@ def entries_of(table):
 
 
 def _same_width(code, other):
-    """True if two codes have the same size."""
+    """Returns True if two codes have the same size."""
     return ctypes.sizeof(C_TYPES[code]) == ctypes.sizeof(C_TYPES[other])
 
 
 def _same_element(code, other):
-    """True if two codes have the same class, width and signedness (8.2)."""
+    """Returns True if two codes have the same class, width and signedness (8.2)."""
     integers = KINDS.get(code) in ("signed", "unsigned") and KINDS[code] == KINDS.get(other)
     return code == other or integers and _same_width(code, other)
 
 
 def _type_answers(offered, wanted, is_result=False):
-    """8.2, 8.3: True if the offered type answers the request: an argument may have an extra `k`, and a result may lack
-    one."""
+    """8.2, 8.3: Returns True if the offered type answers the request. An argument may have an
+    additional `k`; a result may lack `k`."""
     const = (wanted.const, offered.const) if is_result else (offered.const, wanted.const)
     return offered.prefix == wanted.prefix and _same_element(offered.code, wanted.code) and const != ("", "k")
 
 
 def has_place(flags, arguments):
-    """True if the last argument is the place of the value (3.14)."""
+    """Returns True if the last argument is the place of the value (3.14)."""
     return bool(flags & (RETURNS_STATUS | FALLS_BACK) and arguments and arguments[-1][:2] == ("&", ""))
 
 
 def answers(entry, wanted):
-    """True if the entry is equivalent to a parsed request (8.2, 8.3)."""
+    """Returns True if the entry is equivalent to a parsed request (8.2, 8.3)."""
     arguments, result = wanted
     return (len(entry.arguments) == len(arguments) and _type_answers(entry.result, result, True)
             and all(map(_type_answers, entry.arguments, arguments))

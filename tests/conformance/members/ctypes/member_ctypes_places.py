@@ -1,7 +1,7 @@
-"""The middle part of this member, with ctypes alone: reads the interface, slots on types, data in front of names and
-sibling symbols (docs/ABI.md, sections 1, 4 and 5). Numbers in comments are rules of that page.
+"""Reads all places of entries with ctypes alone (docs/ABI.md, sections 1, 4 and 5). Numbers in
+comments are rules of that page.
 
-All code here runs attached. The GIL makes earlier writes visible, as acquire order would (1.3, 1.19).
+All code here holds the GIL, which makes earlier writes visible (1.3, 1.19).
 """
 
 import contextlib
@@ -31,7 +31,7 @@ PLACES = {"name", "def", "object", "instance", "type"} | ({"sibling"} if hasattr
 
 
 def prototype(name, result, *arguments):
-    """Returns a function of libpython with the given prototype. ctypes calls it attached."""
+    """Returns a function of libpython with this prototype. The GIL is held during calls."""
     return PYFUNCTYPE(result, *arguments)((name, pythonapi))
 
 
@@ -68,7 +68,7 @@ _kept = []
 
 
 def interface():
-    """Returns the interpreter's interface, or None. Caches an interface that was found (5.1 to 5.3)."""
+    """Returns the interface of the interpreter, or None (5.1 to 5.3)."""
     if not _kept:
         interpreter = prototype("PyInterpreterState_Get", c_void_p)()
         names = prototype("PyInterpreterState_GetDict", c_void_p, c_void_p)(interpreter)
@@ -112,7 +112,7 @@ def _has_type_data(kind):
 
 
 def slot_of_type(kind, id_, resolves=True):
-    """Returns the data word of the first slot with that ID in a type's own data (1.3 to 1.5), or None."""
+    """Returns the data word of the slot with that ID in the type (1.3 to 1.5), or None."""
     if id_ in (0, 1) or id_ >> 64 or id_ & 1 and id_ >> 32 or not _has_type_data(kind):  # 1.5, 2.1
         return None
     data, installed = id(kind) + TYPE_DATA, interface() if resolves else None
@@ -153,7 +153,7 @@ LETTERS = {1: "l", 2: "d", 3: "O"}  # 4.4
 
 
 def method_of(callable):
-    """Returns the def of a builtin function or bound method, or None for any other type, subtypes included (4.1)."""
+    """Returns the def of a builtin function or bound method, or None for any other object (4.1)."""
     if type(callable) not in (types.BuiltinFunctionType, BUILTIN_METHOD):
         return None
     address = pointer_at(id(callable) + HEAD)
@@ -161,14 +161,14 @@ def method_of(callable):
 
 
 def self_of(callable):
-    """Returns a tuple with the object that TAKES_SELF passes, or an empty tuple if there is none (3.16)."""
+    """Returns (self,), or an empty tuple if there is no self (3.16)."""
     method = method_of(callable)
     own = pointer_at(id(callable) + HEAD + 8) if method else id(callable)
     return (object_at(own),) if own and not (method and method.flags & METH_STATIC) else ()
 
 
 def _coded_entries(codes, result, function):
-    """Returns the entry whose signature the codes describe (4.4)."""
+    """Returns the entry that the codes describe (4.4)."""
     if not all(code in LETTERS for code in (*codes, abs(result))):
         return []
     flags = NEEDS_THREAD | (MAY_RAISE if result < 0 else 0) | (ERROR_IS_NEG_ZERO if result == -2 else 0)
@@ -194,7 +194,7 @@ def _pypy_entries(method):
 
 
 def _name_entries(method):
-    """Reads the data in front of the name (4.2 to 4.8)."""
+    """Reads the data before the name (4.2 to 4.8)."""
     name, bits = method.name, method.flags & (METH_TYPED | METH_TYPED_EXT)
     if not bits & METH_TYPED or name % ctypes.alignment(c_void_p):
         return []

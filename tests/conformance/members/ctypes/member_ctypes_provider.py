@@ -1,13 +1,11 @@
 """A provider of typed functions in plain Python that implements docs/ABI.md with ctypes alone. Numbers in comments are
 rules of that page. tests/conformance/README.md describes OFFERS.
 
-The way `sibling` is missing because it needs a linker. Without an interface this provider has only the ways of section
-4.
+The way `sibling` is missing because it needs a linker.
 
-Two tricks make this possible without a compiler. The Python callable of a builtin is a function of libpython that calls
-its first argument, so exceptions propagate normally. A C function that must leave an exception set returns a number
-whose finaliser raises it, because ctypes drops the number after its last check for exceptions. (Py_DEBUG builds abort
-there.)
+The Python callable of a builtin is a function of libpython that calls its first argument. A C
+function that must leave an exception set returns a number whose finaliser raises it, because ctypes
+checks for exceptions before it drops the number.
 """
 
 import ctypes
@@ -60,7 +58,7 @@ class CustomSlot(ctypes.Structure):
 
 
 class PlainName(ctypes.Structure):
-    """A name with nothing in front of it."""
+    """A name with nothing before it."""
     _fields_ = [("ml_name", c_char * 100)]
 
 
@@ -76,7 +74,7 @@ class OneArgName(ctypes.Structure):
 
 
 class HeaderName(ctypes.Structure):
-    """PyTypedMethodMetadata; `size` is the size of the data in front of the name."""
+    """PyTypedMethodMetadata. `size` is the size of the data before the name."""
     _fields_ = [("details", c_void_p), ("table", c_void_p), ("size", c_uint32), ("abi_major", c_uint16),
                 ("abi_minor", c_uint16), ("magic", c_uint64), ("arg_types", c_void_p), ("ret_type", c_int),
                 ("padding", c_int), ("function", c_void_p), ("ml_name", c_char * 100)]
@@ -124,7 +122,7 @@ class RaisingInt(_Raising, int):
 
 
 def failure(kind, value, error):
-    """Returns the object that a callback must return so that its C caller gets `value` and the exception `error`."""
+    """If a callback returns this object, its C caller gets `value` and the exception `error`."""
     result = kind(value)
     result.error = error
     return result
@@ -151,7 +149,7 @@ def c_thrice(x, place):
 
 
 def c_even(x, place):
-    """Stores x / 2 and returns 0, or returns 1 to fall back."""
+    """Stores x / 2. Returns 0, or 1 to fall back."""
     if x % 2:
         return 1
     c_long.from_address(place).value = x // 2
@@ -164,7 +162,7 @@ def c_total(first, count):
 
 
 def c_scaled(self, x):
-    """Returns x times the factor of self, which is a NativeCallable."""
+    """Returns x times the factor of self."""
     return x * c_double.from_address(self + FACTOR_OFFSET).value
 
 
@@ -175,7 +173,7 @@ def refuse_below_zero(x):
     return x
 
 
-# By name: signature, flags, C function, its prototype, Python callable.
+# For each name: signature, flags, C function, prototype, Python callable.
 DOUBLE_TO_DOUBLE = PYFUNCTYPE(c_double, c_double)
 FUNCTIONS = {
     "half": ("d->d", THREAD_SAFE | PURE, lambda x: x / 2, DOUBLE_TO_DOUBLE, lambda x: x / 2 + 1000),
@@ -195,7 +193,7 @@ PLAIN = tuple(name for name in FUNCTIONS if name != "scaled")
 
 
 def make_table(name):
-    """Makes the table for one function. The ctypes structure keeps everything that it points to alive."""
+    """Returns the table of a function."""
     signature, flags, function, c_type, _ = FUNCTIONS[name]
     callback = c_type(function)
     table = Table(1, (Entry(signature.encode(), flags, address_of(callback)),))
@@ -204,8 +202,7 @@ def make_table(name):
 
 
 class PythonHalf:
-    """The self of a builtin whose C function is PyObject_CallObject or PyObject_GetItem. It also keeps the def
-    alive."""
+    """The self of a builtin function. It keeps the def alive."""
 
     def __init__(self, function, kept):
         self.function = function
@@ -219,7 +216,7 @@ class PythonHalf:
 
 
 def make_builtin(name, struct, flags, kept):
-    """Makes a builtin function and its def. The def's name is part of `struct`."""
+    """Makes a builtin function and its def. The name of the def is part of `struct`."""
     struct.ml_name = name.encode()
     implementation = pythonapi.PyObject_GetItem if flags & METH_O else pythonapi.PyObject_CallObject
     ml_name = ctypes.addressof(struct) + type(struct).ml_name.offset
@@ -258,7 +255,7 @@ def offer_one_arg(name):
 # Offers through the interface -----------------------------------------------------------------------------------------
 
 def publish(space, key, owner, table):
-    """Offers the table while `owner` lives; the row keeps the table alive."""
+    """Offers the table while `owner` lives. The row keeps the table alive."""
     function = PYFUNCTYPE(c_int, c_void_p, c_int, c_void_p, py_object, c_void_p, c_void_p, c_void_p, py_object)
     value = ctypes.addressof(table)
     answer = function(INTERFACE.publish)(INTERFACE.state, space, key, owner, value, None, None, (table,))
@@ -267,8 +264,7 @@ def publish(space, key, owner, table):
 
 
 def offer_def(name):
-    """Adds a row BY_DEF without setting bits (5.12). The function owns the row, because the def dies with the
-    function."""
+    """Adds a row BY_DEF without setting bits (5.12)."""
     function, method = make_builtin(name, PlainName(), METH_VARARGS, None)
     publish(BY_DEF, ctypes.addressof(method), function, make_table(name))
     return function
@@ -296,8 +292,7 @@ TABLE_OFFSET, FACTOR_OFFSET = object.__basicsize__, object.__basicsize__ + 8
 
 
 def make_native_callable():
-    """Makes a class with the native-callable slot (1.11, 1.18). Its base adds a table pointer and a double to each
-    instance."""
+    """Makes a class with the native-callable slot (1.11, 1.18)."""
     def initialise(self, name):
         self.name, self.table = name, make_table(name)
         c_double.from_address(id(self) + FACTOR_OFFSET).value = FACTOR

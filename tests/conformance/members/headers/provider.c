@@ -1,6 +1,5 @@
-// A provider written with our headers, as an extension author would write it: README.md's
-// functions, in all seven ways. Readers written from the text alone must read the data that our
-// headers make.
+// A provider that uses our headers. Readers that were written from the text alone must find its
+// functions.
 #include <Python.h>
 
 #include "core/extensible_type.h"
