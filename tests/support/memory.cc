@@ -98,7 +98,20 @@ constexpr PyMemAllocatorDomain kDomainOf[] = {PYMEM_DOMAIN_RAW, PYMEM_DOMAIN_MEM
 
 struct Memory::Internal {
   Counted blocks[kDomains];
+  std::vector<Ref> drained;  // see Drain()
 };
+
+// Holds objects of a kind until CPython's free list of that kind is empty. Otherwise a list, a
+// dictionary or a tuple would often need no memory that could be refused.
+template <class Make>
+void Memory::Drain(std::size_t blocks, Make make) {
+  constexpr int kMost = 3000;  // CPython's longest free list has 2000 objects
+  for (int i = 0; i < kMost; ++i) {
+    const std::size_t before = PythonBlocks();
+    internal_->drained.push_back(Ref::Steal(make()));
+    if (PythonBlocks() >= before + blocks) return;
+  }
+}
 
 Memory::Memory() : internal_(new Internal) {
   for (int i = 0; i < kNew; ++i) {
@@ -131,6 +144,15 @@ std::size_t Memory::Blocks() const {
 }
 
 void Memory::Refuse(std::size_t first, std::size_t times) {
+  const Ref key = Ref::Steal(PyUnicode_InternFromString("key"));
+  Drain(1, [] { return PyList_New(0); });
+  Drain(1, PyDict_New);
+  Drain(2, [&] {  // a dictionary and its table
+    PyObject *dict = PyDict_New();
+    EXPECT_EQ(PyDict_SetItem(dict, key.get(), key.get()), 0);
+    return dict;
+  });
+  for (Py_ssize_t size = 1; size <= 4; ++size) Drain(1, [=] { return PyTuple_New(size); });
   left_before = first;
   left_to_refuse = times;
   has_refused = false;
@@ -139,6 +161,7 @@ void Memory::Refuse(std::size_t first, std::size_t times) {
 
 bool Memory::Stop() {
   refuses = false;
+  internal_->drained.clear();
   return has_refused;
 }
 

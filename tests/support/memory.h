@@ -33,12 +33,16 @@ class Memory {
   std::size_t PythonBlocks() const { return Blocks(kMem) + Blocks(kObject); }
   std::size_t PythonBytes() const { return Bytes(kMem) + Bytes(kObject); }
 
-  /// Refuses `times` allocations of this thread after the first `first` ones. Stop() returns true
-  /// if any allocation was refused.
+  /// Refuses `times` allocations of this thread after the first `first` ones. Empties CPython's free
+  /// lists, so that new lists, dictionaries and short tuples need memory. Stop() returns true if any
+  /// allocation was refused. GIL: held.
   void Refuse(std::size_t first = 0, std::size_t times = std::numeric_limits<std::size_t>::max());
   bool Stop();
 
  private:
+  template <class Make>
+  void Drain(std::size_t blocks, Make make);
+
   struct Internal;
   std::unique_ptr<Internal> internal_;
 };
