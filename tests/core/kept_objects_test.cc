@@ -37,9 +37,7 @@ class Kept : public Rows {
     return Ref::Steal(interface_->hold(interface_->state, space, key, callable, &found));
   }
   PyTC_State *State() { return static_cast<PyTC_State *>(interface_->state); }
-  PyTC_Row *Row(int space, const void *key) {
-    return PyTC_TableRow(&State()->tables[space], key);
-  }
+  PyTC_Row *Row(int space, const void *key) { return PyTC_TableRow(&State()->tables[space], key); }
   static PyObject *Hosted(const Ref &object) {
     return PyDict_GetItemString(Ref::Steal(PyObject_GenericGetDict(object.get(), nullptr)).get(),
                                 PyTypedcall_KEPT_NAME);

@@ -47,8 +47,8 @@ TEST_F(Lost, WhatIsLeftOfSys) {
   const struct {
     const char *modules, *version;
     bool is_running;
-  } cases[] = {{"{}", kDelete, true},      {kDelete, "5", true},       {"None", "5", true},
-               {"None", "None", false},    {"None", kDelete, false},   {kDelete, "None", false},
+  } cases[] = {{"{}", kDelete, true},    {kDelete, "5", true},     {"None", "5", true},
+               {"None", "None", false},  {"None", kDelete, false}, {kDelete, "None", false},
                {kDelete, kDelete, false}};
   for (const auto &each : cases) {
     SCOPED_TRACE(std::string(each.modules) + " and " + each.version);
@@ -107,9 +107,9 @@ TEST_F(Lost, EveryFunctionOfAnEndingInterface) {
               -1);
     EXPECT_EQ(TakeError(), kEnding);
   }
-  EXPECT_EQ(interface->exchange(state, PyTypedcall_BY_TYPE, &value, owner.get(), &value, &value,
-                                nullptr),
-            -1);
+  EXPECT_EQ(
+      interface->exchange(state, PyTypedcall_BY_TYPE, &value, owner.get(), &value, &value, nullptr),
+      -1);
   EXPECT_EQ(TakeError(), kEnding);
   const void *found = &value;
   EXPECT_EQ(interface->hold(state, PyTypedcall_BY_DEF, &value, nullptr, &found), nullptr);
@@ -218,12 +218,12 @@ TEST_F(Lost, InstalledWhileAnotherIsMade) {
                             },
                             METH_VARARGS, nullptr};
   scope_->Set("install", Ref::Steal(PyCFunction_New(&def, nullptr)).get());
-  ASSERT_TRUE(scope_->Run(
-      "import gc\n"
-      "sys.modules['_extensibletype'] = types.ModuleType('_extensibletype')\n"
-      "gc.callbacks.append(lambda phase, info: install())\n"
-      "before = gc.get_threshold()\n"
-      "gc.set_threshold(1)"));
+  ASSERT_TRUE(
+      scope_->Run("import gc\n"
+                  "sys.modules['_extensibletype'] = types.ModuleType('_extensibletype')\n"
+                  "gc.callbacks.append(lambda phase, info: install())\n"
+                  "before = gc.get_threshold()\n"
+                  "gc.set_threshold(1)"));
   ASSERT_NE(OwnDict(), nullptr);  // making it would collect garbage, too
   is_armed = true;
   const PyTypedcall_Interface *interface = PyTypedcall_Import();

@@ -140,6 +140,54 @@ TEST_F(RowsSwept, AnObjectThatIsKept) {
   Sweep(kept);
 }
 
+// A retracted row without an owner is revived, and retracted again if that fails.
+TEST_F(RowsSwept, AnObjectThatIsKeptAgain) {
+  Ref number = Ref::Steal(PyLong_FromLong(987655));
+  Ref kept = Owner();
+  const auto publish = [&] {
+    return interface_->publish(interface_->state, PyTypedcall_BY_OBJECT, number.get(), number.get(),
+                               &value_, nullptr, nullptr, kept.get());
+  };
+  Swept again = {
+      "an object that comes back", [&] { return publish() == 1; },
+      [&] {
+        EXPECT_EQ(publish(), 1);
+        EXPECT_EQ(Retract(PyTypedcall_BY_OBJECT, number.get()), 1);
+      },
+      [&](bool succeeded) {
+        EXPECT_EQ(Find(PyTypedcall_BY_OBJECT, number.get()), succeeded ? &value_ : nullptr);
+        EXPECT_EQ(Retract(PyTypedcall_BY_OBJECT, number.get()), succeeded);
+        EXPECT_EQ(PyDict_Size(State()->owners), 0);
+        PyTC_Row *row = PyTC_TableRows(&State()->tables[PyTypedcall_BY_OBJECT], number.get());
+        ASSERT_NE(row, nullptr);
+        PyTC_TakeOut(State(), row);
+        PyTC_LetRowGo(row);
+      }};
+  again.counted = {number.get(), kept.get()};
+  Sweep(again);
+}
+
+// The object's dictionary gets the keeper, or the table keeps it.
+TEST_F(RowsSwept, AnObjectThatHostsItsKeeper) {
+  Ref object, kept = Owner();
+  Swept hosts = {
+      "an object with a dictionary",
+      [&] {
+        return interface_->publish(interface_->state, PyTypedcall_BY_OBJECT, object.get(),
+                                   object.get(), &value_, nullptr, Ended, kept.get()) == 1;
+      },
+      [&] { object = Owner(); },
+      [&](bool succeeded) {
+        EXPECT_EQ(Find(PyTypedcall_BY_OBJECT, object.get()), succeeded ? &value_ : nullptr);
+        object.reset();
+        EXPECT_EQ(value_, succeeded);
+        EXPECT_EQ(PyDict_Size(State()->owners), 0);
+        value_ = 0;
+      }};
+  hosts.counted = {kept.get()};
+  Sweep(hosts);
+}
+
 TEST_F(RowsSwept, ManyRows) {
   // With this many keys the table must grow.
   Ref owner;

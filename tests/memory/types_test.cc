@@ -111,6 +111,70 @@ TEST_F(Types, CombinedMetaclasses) {
                }});
 }
 
+// Metaclasses that are in the cache already, alive or dead, are read and combined further.
+TEST_F(Types, CombinedOfCombined) {
+  scope_.Run(
+      "class A(type): pass\nclass B(type): pass\nclass C(type): pass\n"
+      "import sys, weakref\ncombined = sys.modules['_extensibletype'].combined_metaclass");
+  const Ref key = scope_.Eval("frozenset({1})"), dead = scope_.Eval("weakref.ref(Owner())");
+  Ref wanted, made;
+  SweepMaking({"combined",
+               [&] {
+                 made = Ref::Steal(reinterpret_cast<PyObject *>(
+                     PyExtensibleType_CombinedMetaclass(wanted.get())));
+                 return static_cast<bool>(made);
+               },
+               [&] {
+                 wanted = scope_.Eval("(combined(A, B), C)");
+                 EXPECT_EQ(PyDict_SetItem(State()->combined, key.get(), dead.get()), 0);
+               },
+               [&](bool) {
+                 made.reset();
+                 wanted.reset();
+                 PyDict_Clear(State()->combined);
+               }});
+}
+
+TEST_F(Types, ClassesOfACombinedMetaclass) {
+  scope_.Set("Base", MakeType({Slot(Id(2), 22)}).get());
+  scope_.Run(
+      "import sys\nclass A(type): pass\n"
+      "Meta = sys.modules['_extensibletype'].combined_metaclass(A)");
+  Ref metaclass = scope_.Eval("Meta"), made;
+  for (const char *arguments :
+       {"('C', (Base,), {})", "('C', (Base,), {'__customslots__': [(0xff000003, 5)]})"}) {
+    Ref args = scope_.Eval(arguments);
+    SweepMaking({arguments,
+                 [&] {
+                   return static_cast<bool>(
+                       made = Ref::Steal(PyObject_Call(metaclass.get(), args.get(), nullptr)));
+                 },
+                 [] {},
+                 [&](bool succeeded) {
+                   EXPECT_TRUE(!succeeded || Value(New(made).get(), Id(2)) == 22);
+                   made.reset();
+                 }});
+  }
+}
+
+PyObject *NewOfC(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+  return PyType_Type.tp_new(type, args, kwargs);
+}
+
+// A metaclass with a tp_new in C is refused, if there is memory to find out.
+TEST_F(Types, CombinedWithAMetaclassInC) {
+  PyType_Slot type_slots[] = {{Py_tp_new, reinterpret_cast<void *>(NewOfC)}, {0, nullptr}};
+  PyType_Spec spec = {"test.InC", 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, type_slots};
+  Ref bases = Ref::Steal(PyTuple_Pack(1, &PyType_Type));
+  Ref in_c = Ref::Steal(PyType_FromSpecWithBases(&spec, bases.get()));
+  ASSERT_TRUE(in_c) << TakeError();
+  Ref metaclasses = Ref::Steal(PyTuple_Pack(1, in_c.get()));
+  SweepMaking({"combined with a tp_new in C", [&] {
+                 EXPECT_EQ(PyExtensibleType_CombinedMetaclass(metaclasses.get()), nullptr);
+                 return IsRefusal();
+               }});
+}
+
 // In debug builds, an assertion in PyType_Ready fails after an allocation has failed.
 #ifndef Py_DEBUG
 TEST_F(Types, Static) {
@@ -215,6 +279,52 @@ TEST_F(Types, ForeignSlots) {
                 }};
   look.is_silent = true;
   sweep(look);
+  // So many classes make the list of classes and the set of their addresses grow.
+  SweepMaking({"register for a base of many", add,
+               [&] {
+                 make();
+                 scope_.Run("many = [type('Many', (Foreign,), {})() for i in range(6)]");
+                 Ref many = scope_.Eval("many");
+                 for (Py_ssize_t i = 0; i < PyList_GET_SIZE(many.get()); ++i) {
+                   PyObject *each = PyList_GET_ITEM(many.get(), i);
+                   EXPECT_EQ(PyCustomSlots_FindAny(interface_, each, Id(5), 0), nullptr);
+                 }
+               },
+               [&](bool succeeded) {
+                 EXPECT_TRUE(add()) << TakeError();
+                 Ref last = scope_.Eval("many[-1]");
+                 EXPECT_NE(PyCustomSlots_FindAny(interface_, last.get(), Id(5), 0), nullptr)
+                     << succeeded;
+                 last.reset();
+                 scope_.Run("del many");
+                 drop(true);
+               }});
+}
+
+TEST_F(Types, SpecialMembers) {
+#if PY_VERSION_HEX >= 0x030C0000
+  constexpr int type = Py_T_PYSSIZET, read_only = Py_READONLY;
+#else
+  constexpr int type = T_PYSSIZET, read_only = READONLY;
+#endif
+  constexpr Py_ssize_t at = sizeof(PyObject);
+  static PyMemberDef members[] = {{"__dictoffset__", type, at, read_only, nullptr},
+                                  {"__weaklistoffset__", type, at + 8, read_only, nullptr},
+                                  {nullptr, 0, 0, 0, nullptr}};
+  static PyType_Slot type_slots[] = {{Py_tp_members, members}, {0, nullptr}};
+  PyType_Spec spec = {"test.Special", at + 16, 0, Py_TPFLAGS_DEFAULT, type_slots};
+  Ref made;
+  SweepMaking({"special members",
+               [&] {
+                 made = Ref::Steal(
+                     PyExtensibleType_FromMetaclass(&PyType_Type, nullptr, &spec, nullptr));
+                 return static_cast<bool>(made);
+               },
+               [] {},
+               [&](bool succeeded) {
+                 EXPECT_TRUE(!succeeded || made.type()->tp_dictoffset == at);
+                 made.reset();
+               }});
 }
 
 TEST_F(Types, TypeData) {
