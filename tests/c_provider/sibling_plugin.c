@@ -33,6 +33,7 @@ static PyMethodDef defs[] = {
     {"", NULL, METH_O, NULL},
     {"a.b", NULL, METH_O, NULL},
     {"<lambda>", NULL, METH_O, NULL},
+    {"a~b", NULL, METH_O, NULL},
     {"gr\xc3\xbc\xc3\x9f", NULL, METH_O, NULL},
     {NULL, NULL, 0, NULL},
 };

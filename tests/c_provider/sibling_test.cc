@@ -165,6 +165,67 @@ TEST(Sibling, OfALibraryThatIsGone) {
 }
 #endif
 
+// Objects that the linker does not make, but that a program may be given.
+TEST(Sibling, SegmentsOfUnusualObjects) {
+  std::vector<ElfW(Phdr)> headers(PyTypedMethod_Internal_MOST_SEGMENTS + 3);
+  for (std::size_t i = 0; i < headers.size(); ++i) {
+    headers[i].p_type = PT_LOAD;
+    headers[i].p_flags = PF_R;
+    headers[i].p_vaddr = 0x1000 * (i + 1);
+    headers[i].p_memsz = 0x100;
+  }
+  headers[0].p_flags = PF_X;  // not readable
+  headers[1].p_type = PT_NOTE;
+  dl_phdr_info info = {};
+  info.dlpi_name = "unusual";
+  info.dlpi_phdr = headers.data();
+  info.dlpi_phnum = static_cast<ElfW(Half)>(headers.size());
+  PyTypedMethod_Internal_Object object = {};
+  const auto has = [&](std::uintptr_t address) {
+    object.address = reinterpret_cast<const void *>(address);
+    return PyTypedMethod_Internal_Note(&info, sizeof(info), &object) != 0;
+  };
+  EXPECT_FALSE(has(0x1000));
+  EXPECT_FALSE(has(0x2000));
+  EXPECT_TRUE(has(0x3000));
+  EXPECT_STREQ(object.name, "unusual") << "the program, which has no name, comes first";
+  EXPECT_EQ(object.segments, PyTypedMethod_Internal_MOST_SEGMENTS);
+  EXPECT_TRUE(has(0x1000 * headers.size() - 0x1000));
+  EXPECT_FALSE(has(0x1000 * headers.size())) << "one segment too many";
+}
+
+#ifdef __GLIBC__
+int no_symbol() { return 0; }
+
+TEST(Sibling, AddressesThatAreNoSymbols) {
+  constexpr std::size_t size = sizeof(PyTypedMethod_Sibling);
+  Plugin plugin;
+  const auto on_heap = std::make_unique<PyTypedMethod_Sibling>();
+  const auto is_symbol = [](const void *address, std::size_t bytes) {
+    return PyTypedMethod_Internal_IsSymbol(address, bytes) != 0;
+  };
+  const auto *good = static_cast<const char *>(dlsym(RTLD_DEFAULT, "_PyPyTyped_in_program"));
+  ASSERT_NE(good, nullptr);
+  EXPECT_TRUE(is_symbol(good, size));
+  EXPECT_FALSE(is_symbol(good, size + 1));
+  EXPECT_FALSE(is_symbol(good + 8, size)) << "inside the symbol";
+  EXPECT_FALSE(is_symbol(on_heap.get(), size)) << "in no object";
+  EXPECT_FALSE(is_symbol(reinterpret_cast<const void *>(no_symbol), size)) << "not exported";
+  void *function = plugin.Function<void *>("sibling_plugin_prepare");
+  Dl_info info;
+  void *extra = nullptr;
+  ASSERT_NE(dladdr1(function, &info, &extra, RTLD_DL_SYMENT), 0);
+  ASSERT_NE(extra, nullptr);
+  const std::size_t length = static_cast<const ElfW(Sym) *>(extra)->st_size;
+  EXPECT_FALSE(is_symbol(function, length)) << "a function";
+
+  PyTypedMethod_Internal_Object object = {};
+  object.name = "/nonexistent.so";
+  EXPECT_EQ(PyTypedMethod_Internal_Symbol(&object, "good", 4), nullptr);
+  EXPECT_EQ(dlerror(), nullptr);
+}
+#endif
+
 TEST(Sibling, TablesMustEndInsideTheirObject) {
   struct {
     PyNativeCallableTable table;

@@ -132,6 +132,17 @@ TEST(Check, ComparesWhatTheDocumentSays) {
   }
 }
 
+// Nothing can be compared with a result that fits into no register, or with none.
+TEST(Check, ResultsOutsideARegister) {
+  for (const char *text : {"->v", "->g", "->Zd"}) {
+    PyNativeSignature signature;
+    ASSERT_EQ(PyNativeSignature_ParseString(text, &signature, nullptr), 0);
+    const PyNativeCheck check = PyNativeCheck_Of(PyNativeVerdict_MAY_RAISE, &signature, kMayRaise);
+    EXPECT_EQ(check.mask, 0u) << text;
+    EXPECT_FALSE(check.is_value_if_equal) << text;
+  }
+}
+
 TEST(Check, KnowsTheBitsOfMinusOne) {
   const float narrow = -1;
   const double wide = -1;

@@ -28,6 +28,21 @@ TEST(TypeCodes, EveryCode) {
   EXPECT_EQ(PyNativeCode_Size(PyNativeType_VOID), 0u);
 }
 
+TEST(TypeCodes, EveryPairOfLetters) {
+  int found = 0;
+  for (int first = 0; first < 128; ++first) {
+    for (int second = 0; second < 128; ++second) {
+      const int code =
+          PyNativeCode_FromLetters(static_cast<char>(first), static_cast<char>(second));
+      if (code < 0) continue;
+      ++found;
+      const char *letters = PyNativeCode_Letters(code);
+      EXPECT_TRUE(letters[0] == first && letters[1] == second) << letters;
+    }
+  }
+  EXPECT_EQ(found, static_cast<int>(PyNativeType_COUNT));
+}
+
 TEST(TypeCodes, WhatIsNoCode) {
   for (int code : {-1, static_cast<int>(PyNativeType_COUNT), 255, 256}) {
     EXPECT_STREQ(PyNativeCode_Letters(code), "");

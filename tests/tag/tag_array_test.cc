@@ -164,6 +164,11 @@ TEST(TagArray, AllOrNone) {
       {{&inc, &inc_again, nullptr}, "ValueError: def 'inc' is named by two metadata"},
       {{&inc, &inc, nullptr}, "ValueError: def 'inc' is named by two metadata"},
   };
+  PyMethodDef foreign[] = {Def("dec"), Def("inc", METH_O | METH_TYPED), Def(nullptr)};
+  const PyTypedMethodMetadata *const both[] = {&dec, &inc, nullptr};
+  EXPECT_EQ(PyTypedMethod_TagArray(foreign, both), -1);
+  EXPECT_EQ(TakeError(), "ValueError: inc is tagged already, in a layout that is not ours");
+  EXPECT_NE(foreign[0].ml_name, dec.pypy.ml_name) << "nothing has changed";
   for (const auto &one : cases) {
     PyMethodDef defs[] = {Def("dec"), Def("inc"), Def(nullptr)};
     const PyMethodDef before[] = {defs[0], defs[1]};

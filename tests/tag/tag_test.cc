@@ -80,6 +80,7 @@ TEST_F(Tag, FaultyTablesAreRefusedInPlainWords) {
       {Table("l&l->i", kBack | kStatus), "which contradict each other"},
       {Table("d&d->i", kBack | PyNativeCallable_ERROR_IS_NEG_ZERO), "which contradict each other"},
       {Table("l&l->i", kBack | 0x8000), "of which some bits have no meaning"},
+      {Table("d->d", PyNativeCallable_ERROR_IS_NEG_ZERO), "only what MAY_RAISE has an error value"},
       {Table("l->l", kBack), "entry 0, 'l->l', falls back, but its result is no int"},
       {Table("l->v", kBack), "falls back, but its result is no int"},
       {Table("l->v", kRaises), "entry 0, 'l->v', may raise, but its result cannot say so"},
@@ -186,6 +187,57 @@ TEST_F(Tag, ADifferentTagIsAConflictThatNamesBoth) {
   EXPECT_NE(error.find(", flags 0 (overload 1 of 1), stands"), std::string::npos) << error;
   EXPECT_NE(error.find(", flags 20000 (of 1), was offered"), std::string::npos) << error;
   EXPECT_EQ(destroyed, 0);
+}
+
+TEST_F(Tag, AConflictShowsTheFirstDifference) {
+  struct Overloaded {
+    Py_ssize_t count;
+    PyNativeCallableEntry entries[2];
+  };
+  const auto entry = [](const char *signature) {
+    return PyNativeCallableEntry{signature, 0, reinterpret_cast<void *>(Inc)};
+  };
+  const Overloaded existing = {2, {entry("l->l"), entry("q->q")}};
+  const struct {
+    Overloaded offered;
+    const char *first, *second;
+  } cases[] = {
+      {{2, {entry("l->l"), entry("d->d")}}, "'q->q'", "(overload 2 of 2), stands, 'd->d'"},
+      {{2, {entry("d->d"), entry("q->q")}}, "'l->l'", "(overload 1 of 2), stands, 'd->d'"},
+      {{1, {entry("l->l"), {}}}, "'l->l'", "(overload 1 of 2), stands, 'l->l'"},
+  };
+  const auto table = [](const Overloaded &overloaded) {
+    return reinterpret_cast<const PyNativeCallableTable *>(&overloaded);
+  };
+  PyMethodDef def = {"f", Boxed, METH_O, nullptr}, other = {"g", Boxed, METH_O, nullptr};
+  Ref owner = Owner();
+  ASSERT_EQ(PyTypedMethod_TagDef(interface_, &def, owner.get(), table(existing), nullptr), 1);
+  for (const auto &each : cases) {
+    EXPECT_EQ(PyTypedMethod_TagDef(interface_, &def, owner.get(), table(each.offered), nullptr),
+              -1);
+    const std::string error = TakeError();
+    EXPECT_EQ(error.rfind(std::string("ValueError: f is tagged already: ") + each.first, 0), 0u)
+        << error;
+    EXPECT_NE(error.find(each.second), std::string::npos) << error;
+  }
+  const PyNativeCallableTable one = Table("l->l");
+  ASSERT_EQ(PyTypedMethod_TagDef(interface_, &other, owner.get(), &one, nullptr), 1);
+  EXPECT_EQ(PyTypedMethod_TagDef(interface_, &other, owner.get(), table(existing), nullptr), -1);
+  const std::string error = TakeError();
+  EXPECT_NE(error.find("(overload 1 of 1), stands"), std::string::npos) << error;
+  EXPECT_NE(error.find("(of 2), was offered"), std::string::npos) << error;
+}
+
+// A class may have a method of the same name, but with another def.
+TEST_F(Tag, AMethodThatIsNotItsClasses) {
+  PyMethodDef def = {"append", Boxed, METH_O, nullptr};
+  const PyNativeCallableTable table = Table("l->l");
+  Ref list = Ref::Steal(PyList_New(0)), method = Ref::Steal(PyCFunction_New(&def, list.get()));
+  ASSERT_EQ(PyTypedMethod_TagCallable(interface_, method.get(), &table, nullptr), 1);
+  EXPECT_EQ(Found(&def), &table);
+  method.reset();
+  Collect();
+  EXPECT_EQ(Found(&def), nullptr) << "it is its own owner";
 }
 
 TEST_F(Tag, WhatStandsBehindTheNameCounts) {
