@@ -191,6 +191,74 @@ TEST_F(Foreign, Refused) {
   EXPECT_EQ(Any("X()", 1), -1);
 }
 
+// A class that is still being made has no MRO from which slots could be merged.
+TEST_F(Foreign, WhileTheMroIsMade) {
+  static const PyTypedcall_Interface *interface;
+  interface = interface_;
+  static PyMethodDef def = {"register",
+                            [](PyObject *, PyObject *cls) -> PyObject * {
+                              const PyCustomSlot slot = S(1, 11);
+                              auto *type = reinterpret_cast<PyTypeObject *>(cls);
+                              if (PyForeignSlots_Register(interface, type, &slot, 1) < 0) {
+                                return nullptr;
+                              }
+                              Py_RETURN_NONE;
+                            },
+                            METH_O, nullptr};
+  scope_.Set("register", Ref::Steal(PyCFunction_New(&def, nullptr)).get());
+  ASSERT_TRUE(
+      scope_.Run("class Meta(type):\n"
+                 "  def mro(cls):\n"
+                 "    register(cls)\n"
+                 "    return super().mro()\n"
+                 "class X(metaclass=Meta): pass"));
+  EXPECT_EQ(Any("X()", 1), 11);
+}
+
+TEST_F(Foreign, SkippedPositionsOfLaterRegistrations) {
+  const PyCustomSlot skip = Slot(PyCustomSlot_ID_SKIP, 0);
+  Ref type = Class("class X: pass");
+  ASSERT_EQ(Register(type, {S(1, 11)}), 0) << TakeError();
+  ASSERT_EQ(Register(type, {skip, S(2, 22)}), 0) << TakeError();
+  Ref object = scope_.Eval("X()");
+  const auto find = [&](unsigned idea) {
+    return PyCustomSlots_FindAny(interface_, object.get(), Id(idea), 0);
+  };
+  EXPECT_EQ(find(2), find(1) + 1) << "only the first registration can skip positions";
+  EXPECT_EQ(Unregister(type, 1), 1);
+  EXPECT_EQ(Unregister(type, 2), 1);
+  ASSERT_EQ(Register(type, {skip, S(3, 33)}), 0) << TakeError();
+  EXPECT_EQ(find(3)[-1].id, uintptr_t{PyCustomSlot_ID_SKIP}) << "nothing was left";
+}
+
+// The tables are part of the ABI, so another implementation may have published one like this.
+TEST_F(Foreign, ASkippedPositionBeforeFreeOnes) {
+  Ref type = Class("class X: pass");
+  PyForeignSlots_Table *table = PyTC_ForeignNew(3);
+  table->count = 3;
+  PyCustomSlot *slots = table->slots;
+  *slots++ = S(1, 11);
+  *slots++ = Slot(PyCustomSlot_ID_SKIP, 0);
+  ASSERT_EQ(interface_->publish(interface_->state, PyTypedcall_BY_TYPE, type.get(), type.get(),
+                                table, nullptr, PyTC_ForeignDestroy, nullptr),
+            1);
+  EXPECT_EQ(Any("X()", 1), 11);
+  ASSERT_EQ(Register(type, {S(2, 22)}), 0) << TakeError();
+  EXPECT_EQ(Any("X()", 1), 11);
+  EXPECT_EQ(Any("X()", 2), 22);
+}
+
+TEST(ForeignSlots, WithoutAnInstalledInterface) {
+  const Subinterpreter interpreter;
+  ASSERT_TRUE(interpreter.Entered());
+  const PyTypedcall_Interface *waiting = PyTypedcall_Await();
+  ASSERT_NE(waiting, nullptr) << TakeError();
+  const PyCustomSlot slot = S(1, 11);
+  EXPECT_EQ(PyForeignSlots_Register(waiting, &PyFloat_Type, &slot, 1), -1);
+  EXPECT_EQ(TakeError(),
+            "RuntimeError: typedcall: no module has installed the interface (core/rendezvous.h)");
+}
+
 TEST_F(Foreign, APendingExceptionStays) {
   scope_.Run("class X: pass");
   Ref object = scope_.Eval("X()");

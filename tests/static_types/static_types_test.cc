@@ -303,6 +303,14 @@ TEST(Refused, Tables) {
   }
 }
 
+TEST(Refused, WithoutATable) {
+  const Static made("test.NoTable", {}, 0);
+  EXPECT_EQ(PyExtensibleType_Ready(made.made, 2), -1);
+  EXPECT_EQ(TakeError(),
+            "ValueError: static type 'test.NoTable': the slot table is missing or has less room "
+            "than slots");
+}
+
 TEST(Refused, Ids) {
   const Static twice("test.Twice", {S(1, 1), S(1, 1)}, 2);
   EXPECT_EQ(twice.Ready(), -1);
@@ -362,6 +370,39 @@ TEST(Refused, AHeapTypeAsBase) {
   EXPECT_EQ(TakeError().find("TypeError: "), 0u);
   // The type still refers to its base after PyType_Ready has failed.
   base.release();
+}
+
+TEST(Refused, ATypeThatHadAMetaclass) {
+  static const Static base("test.OtherBaseOfType", {}, 0);
+  Py_SET_TYPE(base.object(), OtherMetaclass());
+  ASSERT_EQ(PyType_Ready(base.type()), 0);
+  static const Static made("test.HadType", {S(1, 1)}, 1, base.type());
+  Py_SET_TYPE(made.object(), &PyType_Type);
+  EXPECT_EQ(made.Ready(), -1);
+  EXPECT_NE(TakeError().find("a base has a metaclass that cannot be combined"), std::string::npos);
+  EXPECT_EQ(Py_TYPE(made.object()), &PyType_Type) << "it has its metaclass again";
+}
+
+TEST(OrdinaryStaticSubtypes, GetTheMetaclassUnlessTheyHaveAnother) {
+  static const Static base("test.ReadyLate", {S(1, 11)}, 1);
+  static const Static plain("test.PlainSubtype", {}, 0, base.type());
+  static const Static other("test.OtherSubtype", {}, 0, base.type());
+  Py_SET_TYPE(other.object(), OtherMetaclass());
+  for (const Static *each : {&base, &plain, &other}) ASSERT_EQ(PyType_Ready(each->type()), 0);
+  ASSERT_EQ(base.Ready(), 0) << TakeError();
+  EXPECT_EQ(Py_TYPE(plain.object()), Py_TYPE(base.object()));
+  EXPECT_EQ(Py_TYPE(other.object()), OtherMetaclass());
+}
+
+TEST(Inheriting, ItemsOfItsOwn) {
+  static const Static base("test.WithoutItems", {S(1, 11)}, 1);
+  static const Static made("test.WithItems", {S(2, 22)}, 2, base.type());
+  made.type()->tp_basicsize = 0;
+  made.type()->tp_itemsize = 8;
+  ASSERT_EQ(base.Ready(), 0) << TakeError();
+  ASSERT_EQ(made.Ready(), 0) << TakeError();
+  EXPECT_EQ(made.type()->tp_basicsize, base.type()->tp_basicsize);
+  EXPECT_EQ(made.type()->tp_itemsize, 8);
 }
 
 TEST(Refused, OtherInterpreters) {
