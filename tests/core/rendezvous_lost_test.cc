@@ -140,6 +140,7 @@ TEST_F(Lost, AnInterfaceWithoutAMetaclass) {
 // Modules that have the interface keep using it, even if its capsule cannot be put back.
 TEST_F(Lost, NoMemoryToComeBack) {
   bool was_refused = true;
+  int lost = 0;
   for (std::size_t first = 0; was_refused; ++first) {
     ASSERT_LT(first, 20u) << "it never succeeds";
     Begin();
@@ -156,15 +157,20 @@ TEST_F(Lost, NoMemoryToComeBack) {
     }
     EXPECT_EQ(TakeError(), "KeyError: 'pending'");
     EXPECT_EQ(interface->metaclass(interface->state), metaclass);
-    EXPECT_EQ(PyTypedcall_Peek(), was_refused ? nullptr : interface);
+    if (was_refused && PyTypedcall_Peek() == nullptr) {
+      ++lost;
+    } else {  // `sys` is read twice if memory runs out
+      EXPECT_EQ(PyTypedcall_Peek(), interface);
+    }
   }
+  EXPECT_GT(lost, 0);
 }
 
 // CPython makes an interpreter's own dictionary at the first request.
 TEST_F(Lost, NoMemoryForTheDictionary) {
   for (const bool installs : {false, true}) {
     if (installs && PY_VERSION_HEX >= 0x030D0000) break;  // failures break 3.13's sys.modules
-    for (std::size_t first = 0; first < 20; ++first) {
+    for (std::size_t first = 0; first < (installs ? 16u : 4u); ++first) {
       Begin();
       const auto get = [&] { return installs ? PyTypedcall_Import() : PyTypedcall_Await(); };
       const PyTypedcall_Interface *interface;
