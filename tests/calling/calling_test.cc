@@ -31,6 +31,33 @@ taken outcome_of(const given &value, const char *letters) {
   return outcome_of(value, letters, out);
 }
 
+TEST(ThreadState, IsReleasedAndTakenAgain) {
+  ASSERT_NE(PyTypedcall_IsAttached(), 0);
+  PyThreadState *thread = detach();
+  EXPECT_NE(thread, nullptr);
+  EXPECT_EQ(PyTypedcall_IsAttached(), 0);
+  EXPECT_EQ(detach(), nullptr) << "there is nothing to release";
+  reattach(nullptr);
+  EXPECT_EQ(PyTypedcall_IsAttached(), 0);
+  reattach(thread);
+  EXPECT_NE(PyTypedcall_IsAttached(), 0);
+}
+
+TEST(Convert, IntsOfOneDigit) {
+  using typedcall_test::Ref;
+  for (const long long expected : {0LL, 1LL, -1LL, 1000LL, -1000LL}) {
+    Ref integer = Ref::Steal(PyLong_FromLongLong(expected));
+    long value = 5;
+    EXPECT_TRUE(typedcall::internal::short_int(integer.get(), &value)) << expected;
+    EXPECT_EQ(value, expected);
+  }
+  for (const long long longer : {1LL << 40, -(1LL << 40)}) {
+    Ref integer = Ref::Steal(PyLong_FromLongLong(longer));
+    long value;
+    EXPECT_FALSE(typedcall::internal::short_int(integer.get(), &value)) << longer;
+  }
+}
+
 TEST(Take, Integers) {
   native_value out[2];
   EXPECT_EQ(outcome_of(given::integer(-128), "b", out), taken::yes);

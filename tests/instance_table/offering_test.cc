@@ -23,6 +23,35 @@ TEST_F(InstanceTable, SlotLocatesTheTable) {
   EXPECT_EQ(Read(), tables->table);
 }
 
+PyObject *OtherCall(PyObject *, PyObject *, PyObject *) { Py_RETURN_NONE; }
+
+// Calls of a subclass's instance use the table if they reach the `__call__` of the slot's class.
+TEST_F(InstanceTable, InstancesOfSubclasses) {
+  for (const bool is_callable : {true, false}) {
+    PyType_Slot type_slots[] = {{Py_tp_dealloc, reinterpret_cast<void *>(Dealloc)},
+                                {is_callable ? Py_tp_call : 0, reinterpret_cast<void *>(CallBoxed)},
+                                {0, nullptr}};
+    PyType_Spec spec = {"test.TwoSlots", sizeof(Instance), 0,
+                        Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, type_slots};
+    const PyCustomSlot slots[] = {
+        {PyCustomSlot_ID(PyCustomSlot_REGISTRAR_PRIVATE, 1, 0), {nullptr}},
+        PyNativeCallableTables_SLOT(Instance, native)};
+    Ref type = Ref::Steal(PyExtensibleType_FromSpec(nullptr, &spec, nullptr, slots, 2));
+    ASSERT_TRUE(type) << TakeError();
+    Scope scope;
+    scope.Set("TwoSlots", type.get());
+    Ref object = scope.Eval("type('Sub', (TwoSlots,), {})()");
+    ASSERT_EQ(Set(TablesOf(object), {{"d->d", 0, Address(1)}}), 0) << TakeError();
+    const auto offered = [&] { return Offered(PyNativeCallable_CallTable(object.get())); };
+    EXPECT_EQ(offered(), is_callable ? "d->d 1" : "nothing");
+    PyTypeObject *sub = Py_TYPE(object.get());
+    const ternaryfunc before = sub->tp_call;
+    sub->tp_call = OtherCall;
+    EXPECT_EQ(offered(), "nothing") << "the attribute __call__ is the same, but not the function";
+    sub->tp_call = before;
+  }
+}
+
 TEST_F(InstanceTable, EntriesInTheirOrder) {
   ASSERT_EQ(Set(tables, {kTwo, kOne, kThree}), 0);
   EXPECT_EQ(Offers(), "f->f 2, d->d 1, l->l 3");
