@@ -77,8 +77,17 @@ TEST_F(ClassBody, Refused) {
   }
 }
 
-// No class is settled before its base. Later look-ups settle all of them.
+// No class is settled before its base, even if code asks for it. Later look-ups settle all of them.
 TEST_F(ClassBody, SubclassesMadeWhileItIsRead) {
+  static PyMethodDef def = {
+      "resolve",
+      [](PyObject *, PyObject *cls) -> PyObject * {
+        const PyTypedcall_Interface *interface = PyTypedcall_Peek();
+        auto *type = reinterpret_cast<PyTypeObject *>(cls);
+        return PyLong_FromLong(interface->resolve(interface->state, type, nullptr, 0));
+      },
+      METH_O, nullptr};
+  scope_.Set("resolve", Ref::Steal(PyCFunction_New(&def, nullptr)).get());
   ASSERT_TRUE(
       scope_.Run("seen = []\n"
                  "class Reading(Faulty):\n"
@@ -87,6 +96,7 @@ TEST_F(ClassBody, SubclassesMadeWhileItIsRead) {
                  "    class X(C): pass\n"
                  "    class Y(X): pass\n"
                  "    class Z(Y): pass\n"
+                 "    assert [resolve(each) for each in (C, X, Y, Z)] == [0] * 4\n"
                  "    seen.extend(find(each(), 1) for each in (C, X, Y, Z))\n"
                  "    return [(ID, 22)]\n"
                  "C = type.__new__(M, 'C', (A,), {'__customslots__': Reading()})\n"

@@ -169,7 +169,7 @@ TEST_F(RowsSwept, AnObjectThatIsKeptAgain) {
 
 // The object's dictionary gets the keeper, or the table keeps it.
 TEST_F(RowsSwept, AnObjectThatHostsItsKeeper) {
-  Ref object, kept = Owner();
+  Ref object, kept = scope_.Eval("tuple(Owner() for i in range(5))");
   Swept hosts = {
       "an object with a dictionary",
       [&] {
@@ -184,7 +184,7 @@ TEST_F(RowsSwept, AnObjectThatHostsItsKeeper) {
         EXPECT_EQ(PyDict_Size(State()->owners), 0);
         value_ = 0;
       }};
-  hosts.counted = {kept.get()};
+  hosts.counted = {PyTuple_GET_ITEM(kept.get(), 0), PyTuple_GET_ITEM(kept.get(), 4)};
   Sweep(hosts);
 }
 
