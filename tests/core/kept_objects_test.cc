@@ -109,14 +109,17 @@ TEST_F(Kept, WhichReferencesAreTheSame) {
   EXPECT_FALSE(PyTC_IsSameKept(one.get(), Hold(kDef, key, callable.get()).get()));
 }
 
-TEST_F(Kept, ARowWithTwoOwnersDoesNotComeBack) {
+TEST_F(Kept, ARowOfOtherOwnersDoesNotComeBack) {
   Ref owner = Owner(), other_owner = Owner();
-  const void *key = Address(), *value = Address(), *second = Address();
+  const void *key = Address(), *value = Address(), *second = Address(), *third = Address();
   ASSERT_EQ(Publish(kDef, key, owner, value, Ref()), 1);
   ASSERT_EQ(Publish(kDef, key, other_owner, second, Ref()), 0) << "an equal value";
   ASSERT_EQ(Retract(kDef, key), 1);
-  EXPECT_EQ(Publish(kDef, key, owner, second, Ref()), 1);
+  EXPECT_EQ(Publish(kDef, key, owner, second, Ref()), 1) << "the row has two owners";
   EXPECT_EQ(Find(kDef, key), second);
+  ASSERT_EQ(Retract(kDef, key), 1);
+  EXPECT_EQ(Publish(kDef, key, other_owner, third, Ref()), 1) << "and this one has another";
+  EXPECT_EQ(Find(kDef, key), third);
 }
 
 #ifndef Py_GIL_DISABLED  // with a GIL, an object's dictionary holds its keeper

@@ -117,6 +117,18 @@ TEST_F(InC, AConstructor) {
   MakeClasses(Combine(scope_.Eval("Same")));
 }
 
+// What the metaclass's own __init__ would have refused is still refused.
+TEST_F(InC, AnInitThatForgetsSuper) {
+  scope_.Run("class Forgets(type):\n  def __init__(cls, *args): pass");
+  const Ref metaclass = Combine(scope_.Eval("Forgets"));
+  MakeClasses(metaclass);
+  Ref args = scope_.Eval("('C', (Base,), {'__customslots__': 5})");
+  EXPECT_EQ(PyObject_Call(metaclass.get(), args.get(), nullptr), nullptr);
+  EXPECT_EQ(TakeError(),
+            "TypeError: type 'C': __customslots__ must be a mapping or a list of (id, value), not "
+            "'int'");
+}
+
 // Unlike a heap type, a static metaclass has the tp_dealloc of `type` itself.
 TEST_F(InC, AStaticMetaclass) {
   static PyTypeObject type = {};

@@ -191,6 +191,14 @@ TEST_F(Foreign, Refused) {
   EXPECT_EQ(Any("X()", 1), -1);
 }
 
+TEST_F(Foreign, AClassThatTwoBasesLeadTo) {
+  Ref type = Class("class X: pass");
+  scope_.Run("class L(X): pass\nclass R(X): pass\nclass Both(L, R): pass");
+  EXPECT_EQ(Any("Both()", 1), -1);
+  ASSERT_EQ(Register(type, {S(1, 11)}), 0) << TakeError();
+  for (const char *object : {"X()", "L()", "R()", "Both()"}) EXPECT_EQ(Any(object, 1), 11);
+}
+
 // A class that is still being made has no MRO from which slots could be merged.
 TEST_F(Foreign, WhileTheMroIsMade) {
   static const PyTypedcall_Interface *interface;
