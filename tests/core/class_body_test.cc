@@ -105,5 +105,20 @@ TEST_F(ClassBody, SubclassesMadeWhileItIsRead) {
                  "for each in (Z, Y, X, C): assert (find(each(), 1), seen) == (11, [-1] * 4)\n"));
 }
 
+// Only a metaclass's mro() can do this. The class that is looked up gets the other's slots.
+TEST_F(ClassBody, ClassesInEachOthersMro) {
+  ASSERT_TRUE(scope_.Run(
+      "class Cyclic(M):\n"
+      "  def mro(cls):\n"
+      "    if cls.__name__ == 'Y': return [cls, X, A, object]\n"
+      "    if 'Y' in globals(): return [cls, Y, A, object]\n"
+      "    return super().mro()\n"
+      "X = type.__new__(Cyclic, 'X', (A,), {})\n"
+      "Y = type.__new__(Cyclic, 'Y', (A,), {'__customslots__': [(ID, 22)]})\n"
+      "X.__bases__ = (A,)\n"
+      "assert X.__mro__ == (X, Y, A, object) and Y.__mro__ == (Y, X, A, object)\n"
+      "for each in (X, Y): assert (find(each(), 1), find(each(), 2)) == (11, 22), each\n"));
+}
+
 }  // namespace
 }  // namespace typedcall_test

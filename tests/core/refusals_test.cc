@@ -24,7 +24,9 @@ TEST(SlotNames, AllIDsAreTaken) {
   fields->ma_used = 0;
   EXPECT_EQ(id, 0u);
   EXPECT_EQ(TakeError(), "ValueError: typedcall: all custom slot IDs are taken");
-  EXPECT_NE(PyTC_IDByName(names.get(), name.get()), 0u);
+  const uintptr_t first = PyTC_IDByName(names.get(), name.get());
+  EXPECT_NE(first, 0u) << TakeError();
+  EXPECT_EQ(PyTC_IDByName(names.get(), name.get()), first);
 }
 
 TEST(Slots, MoreThanMemory) {
@@ -33,6 +35,26 @@ TEST(Slots, MoreThanMemory) {
   PyType_Spec spec = {"test.TooMany", 0, 0, Py_TPFLAGS_DEFAULT, type_slots};
   EXPECT_EQ(PyExtensibleType_FromSpec(nullptr, &spec, nullptr, &slot, PY_SSIZE_T_MAX), nullptr);
   EXPECT_EQ(TakeError(), "MemoryError: ");
+}
+
+// A class is settled by the interface that made its metaclass, and by no other.
+TEST(Slots, AnotherInterface) {
+  Ref base = MakeType({Slot(Id(1), 11)});
+  Scope scope;
+  scope.Set("Base", base.get());
+  Ref object = scope.Eval("type.__new__(type(Base), 'C', (Base,), {})()");
+  PyTypedcall_Interface other = *PyTypedcall_Import();
+  Ref fake = Ref::Steal(PyCapsule_New(&other, PyTypedcall_CAPSULE_NAME, nullptr));
+  PyObject *kept = PyInterpreterState_GetDict(PyInterpreterState_Get());
+  Ref capsule = Ref::Borrow(PyDict_GetItemString(kept, PyTypedcall_CAPSULE_NAME));
+  ASSERT_TRUE(capsule);
+  ASSERT_EQ(PyDict_SetItemString(kept, PyTypedcall_CAPSULE_NAME, fake.get()), 0);
+  other.metaclass = [](void *) -> PyTypeObject * { return nullptr; };  // it is ending
+  EXPECT_EQ(Value(object.get(), Id(1)), -1);
+  other.metaclass = [](void *) { return &PyLong_Type; };
+  EXPECT_EQ(Value(object.get(), Id(1)), -1);
+  ASSERT_EQ(PyDict_SetItemString(kept, PyTypedcall_CAPSULE_NAME, capsule.get()), 0);
+  EXPECT_EQ(Value(object.get(), Id(1)), 11);
 }
 
 int freed[2];
@@ -113,8 +135,28 @@ TEST_F(InC, AConstructor) {
   EXPECT_FALSE(Combine(Make("test.New", Py_tp_new, reinterpret_cast<void *>(NewInC))));
   EXPECT_NE(TakeError().find("a tp_new of its own, which CPython would not call"),
             std::string::npos);
-  scope_.Run("class Same(type): __new__ = type.__new__");
-  MakeClasses(Combine(scope_.Eval("Same")));
+  scope_.Run(
+      "class Same(type): __new__ = type.__new__\n"
+      "class InPython(type):\n"
+      "  def __new__(cls, *args): return super().__new__(cls, *args)");
+  for (const char *name : {"Same", "InPython"}) MakeClasses(Combine(scope_.Eval(name)));
+}
+
+// Making a combined metaclass may run code that makes the same one, which then stays.
+TEST_F(InC, MadeMeanwhile) {
+  scope_.Run(
+      "import sys\n"
+      "made = []\n"
+      "class OfMetaclasses(type):\n"
+      "  def __init__(cls, *args):\n"
+      "    super().__init__(*args)\n"
+      "    if len(args[1]) > 1 and not made:\n"
+      "      made.append(None)\n"
+      "      made.append(sys.modules['_extensibletype'].combined_metaclass(A))\n"
+      "class A(type, metaclass=OfMetaclasses): pass");
+  const Ref combined = Combine(scope_.Eval("A"));
+  ASSERT_TRUE(combined) << TakeError();
+  EXPECT_EQ(combined.get(), scope_.Eval("made[1]").get());
 }
 
 // What the metaclass's own __init__ would have refused is still refused.

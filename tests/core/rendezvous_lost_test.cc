@@ -135,15 +135,6 @@ TEST_F(Lost, AnInterfaceWithoutAMetaclass) {
   EXPECT_EQ(PyTypedcall_Peek(), &ending);
   EXPECT_EQ(PyTypedcall_Import(), nullptr);
   EXPECT_EQ(TakeError(), "ImportError: typedcall: the interpreter is ending");
-
-  // Nor can a look-up settle a class, or one of another metaclass.
-  Ref metaclass = Ref::Steal(reinterpret_cast<PyObject *>(PyTC_NewMetaclass()));
-  ASSERT_TRUE(metaclass) << TakeError();
-  scope_->Set("M", metaclass.get());
-  Ref object = scope_->Eval("type.__new__(M, 'C', (), {})()");
-  EXPECT_EQ(PyCustomSlots_Check(object.get()), 0);
-  ending.metaclass = [](void *) { return &PyLong_Type; };
-  EXPECT_EQ(PyCustomSlots_Check(object.get()), 0);
 }
 
 // Modules that have the interface keep using it, even if its capsule cannot be put back.

@@ -389,7 +389,11 @@ TEST(OrdinaryStaticSubtypes, GetTheMetaclassUnlessTheyHaveAnother) {
   static const Static other("test.OtherSubtype", {}, 0, base.type());
   Py_SET_TYPE(other.object(), OtherMetaclass());
   for (const Static *each : {&base, &plain, &other}) ASSERT_EQ(PyType_Ready(each->type()), 0);
+  Scope scope;
+  scope.Set("ReadyLate", base.object());
+  Ref in_python = scope.Eval("type('InPython', (ReadyLate,), {})");
   ASSERT_EQ(base.Ready(), 0) << TakeError();
+  EXPECT_EQ(Py_TYPE(in_python.get()), &PyType_Type);
   EXPECT_EQ(Py_TYPE(plain.object()), Py_TYPE(base.object()));
   EXPECT_EQ(Py_TYPE(other.object()), OtherMetaclass());
 }

@@ -66,6 +66,14 @@ TEST_F(Spec, Bases) {
   EXPECT_TRUE(Make({"object", -8, 0, plain, {}})) << TakeError();
 }
 
+TEST_F(Spec, Faults) {
+  constexpr unsigned long plain = Py_TPFLAGS_DEFAULT;
+  ExpectFault({"object", 64, 0, plain, {Member("x", kInt, 16, kRelative)}},
+              "with Py_RELATIVE_OFFSET, basicsize must be negative");
+  ExpectFault({"tuple", -8, 0, plain, {}}, "Cannot extend variable-size class");
+  ExpectFault({"object", -8, 0, kAtEnd, {}}, "Py_TPFLAGS_ITEMS_AT_END without items");
+}
+
 TEST_F(Spec, SpecialMembers) {
   constexpr unsigned long plain = Py_TPFLAGS_DEFAULT;
   constexpr Py_ssize_t at = sizeof(PyObject);
@@ -102,6 +110,19 @@ TEST_F(Spec, OffsetsOutsideTheInstance) {
     ExpectFault({"object", size, 0, Py_TPFLAGS_DEFAULT, {Member(name, kSize, size, kReadOnly)}},
                 "weaklist, dict or vectorcall offset is out of bounds");
   }
+}
+
+TEST_F(Spec, ANameWithoutAModule) {
+  PyType_Slot slots[] = {{0, nullptr}};
+  PyType_Spec spec = {"Undotted", 0, 0, Py_TPFLAGS_DEFAULT, slots};
+  Ref type = Ref::Steal(PyTypeData_FromSpec(nullptr, nullptr, &spec, nullptr));
+  ASSERT_TRUE(type) << TakeError();
+  Ref dict = Ref::Steal(PyObject_GetAttrString(type.get(), "__dict__"));
+  EXPECT_FALSE(PyMapping_HasKeyString(dict.get(), "__module__"));
+  scope_.Run("import warnings\nwarnings.simplefilter('error')");
+  EXPECT_EQ(PyTypeData_FromSpec(nullptr, nullptr, &spec, nullptr), nullptr);
+  EXPECT_EQ(TakeError(), "DeprecationWarning: builtin type Undotted has no __module__ attribute");
+  scope_.Run("warnings.resetwarnings()");
 }
 
 TEST_F(Spec, AMemberMayBeTheModule) {
