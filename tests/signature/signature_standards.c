@@ -71,5 +71,8 @@ int main(void) {
   if (!PyNativeType_IsConst(signature.args[1])) return 19;
   if (!PyNativeSignature_Answers("*kd->d", "*d->d")) return 20;
   if (PyNativeSignature_Answers("*d->d", "*kd->d")) return 21;
+  if (PyNativeSignature_Equivalent("d->d", "d->") || PyNativeSignature_Equivalent("d->", "d->d")) {
+    return 22;
+  }
   return 0;
 }
