@@ -110,10 +110,13 @@ static inline PyObject *PyTC_OfSys(const char *name) {
   return found != NULL ? found : PySys_GetObject(name);
 }
 
-// True unless the interpreter is ending. An interpreter that ends clears `sys` before its own
-// dictionary.
+// True if `sys` has the attributes of a running interpreter. An ending interpreter clears `sys`
+// before its own dictionary. Keeps a pending exception, which PySys_GetObject clears on CPython 3.9
+// if memory runs out.
 static inline int PyTC_IsRunning(void) {
+  PyTypedcall_SavedError saved = PyTypedcall_SaveError();
   PyObject *modules = PyTC_OfSys("modules"), *version = PyTC_OfSys("hexversion");
+  PyTypedcall_RestoreError(saved);
   return (modules != NULL && PyDict_Check(modules)) || (version != NULL && PyLong_Check(version));
 }
 
