@@ -184,7 +184,9 @@ TEST_F(Lost, NoMemoryForTheDictionary) {
         interface = get();
         memory.Stop();
       }
-      EXPECT_EQ(TakeError().substr(0, 11), interface == nullptr ? "MemoryError" : "");
+      // CPython 3.9 clears the error if it cannot make the dictionary.
+      const std::string error = TakeError().substr(0, 11);
+      EXPECT_EQ(error == "MemoryError" || error == "ImportError", interface == nullptr) << error;
       EXPECT_NE(get(), nullptr) << TakeError();
     }
   }
