@@ -54,8 +54,7 @@ static inline const PyTypedcall_Interface *PyTC_Arrived(void *state) {
 }
 #elif !TYPEDCALL_INTERNAL_IS_DECLARED
 
-// Records that the interface is installed. Changes the counters, so that cached look-ups are
-// repeated.
+// Records that the interface is installed. Changes the counters, so cached look-ups are repeated.
 static inline void PyTC_Arrive(PyTypedcall_Awaited *awaited,
                                const PyTypedcall_Interface *installed) {
   const PyTypedcall_Interface *before =

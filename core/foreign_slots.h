@@ -280,8 +280,8 @@ static inline int PyForeignSlots_Unregister(const PyTypedcall_Interface *interfa
   }
 }
 
-// Merges the inherited slots when a type is first looked up. Declared `inline` for the same reason
-// as PyTC_ResolveNow.
+// Merges the inherited slots at the first look-up. Declared `inline` for the same reason as
+// PyTC_ResolveNow.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wattributes"
 static inline TYPEDCALL_RARE const PyForeignSlots_Table *PyTC_ForeignFirstLook(

@@ -87,8 +87,7 @@ typedef struct PyTypedcall_Interface {
   /// `destroy` (may be NULL) is called once for each value taken, when no reference from `hold` is
   /// left and the row's last owner has died or the interpreter ends. It must not use the interface.
   /// A value without `destroy` must stay valid until then. If `owner` is the `key` of a row
-  /// BY_OBJECT, it need not support weak references. The row then keeps it alive until the row is
-  /// retracted.
+  /// BY_OBJECT, it need not support weak references. The row then keeps it alive until retracted.
   int (*publish)(void *state, int space, const void *key, PyObject *owner, const void *value,
                  int (*equal)(const void *existing, const void *offered),
                  void (*destroy)(const void *value), PyObject *kept);
@@ -181,8 +180,8 @@ static inline PyObject *PyTC_Existing(void) {
 }
 
 /// Returns the calling interpreter's interface, or NULL if none is installed or it has another
-/// major version. Sets no exception, and keeps a pending one. GIL: held. Valid until the
-/// interpreter ends.
+/// major version. Keeps a pending exception, and sets none. GIL: held. Valid until the interpreter
+/// ends.
 static inline TYPEDCALL_RARE const PyTypedcall_Interface *PyTypedcall_Peek(void) {
   if (!TYPEDCALL_IS_SUPPORTED) return NULL;
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();

@@ -119,8 +119,7 @@ static inline PyObject *PyTC_StaticDict(PyTypeObject *type) {
   return dict;
 }
 
-// Like PyWeakref_GetRef of CPython 3.13: returns 1, 0 if the object is dead, or -1. Sets no
-// exception.
+// As PyWeakref_GetRef of 3.13: returns 1, 0 if the object is dead, or -1. Sets no exception.
 static inline int PyTC_GetReferent(PyObject *reference, PyObject **object) {
 #if PY_VERSION_HEX >= 0x030D0000 && !defined(Py_LIMITED_API)
   return PyWeakref_GetRef(reference, object);

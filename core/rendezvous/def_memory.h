@@ -19,7 +19,7 @@ typedef struct PyTC_DefMemory {
 } PyTC_DefMemory;
 
 // A new def may have the address of a freed one. A def on the heap has no sibling symbol, so the
-// answer stays right. Name and function are compared, because a shared object may have been loaded
+// answer stays right. Compares name and function, because a shared object may have been loaded
 // there.
 static inline int PyTC_IsKnown(const PyTC_KnownDef *known, const PyMethodDef *def) {
   return known->def == def && known->name == def->ml_name && known->function == def->ml_meth;

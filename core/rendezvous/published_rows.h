@@ -210,8 +210,7 @@ static inline const void *PyTC_DoFind(void *opaque, int space, const void *key) 
   return PyTC_TableFind(&state->tables[space], key);
 }
 
-// Puts `fresh` into the cell of `old`, which becomes a retracted row. Readers find one or the
-// other.
+// Puts `fresh` into the cell of `old`, which becomes a retracted row. Readers find either.
 static inline void PyTC_SwapRows(PyTC_State *state, PyTC_Row *old, PyTC_Row *fresh) {
   PyTC_SideTable *table = &state->tables[old->space];
   PyTC_Cell *cell = PyTC_Probe(table->current, old->key);

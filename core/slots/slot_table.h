@@ -221,8 +221,8 @@ static inline PyTypeObject *PyTC_FirstWithSlots(PyTypeObject *metaclass, PyObjec
   return first;
 }
 
-// Fills `table`, first with the slots of `layout` (may be NULL). Returns the number of slots, or -1
-// with MemoryError.
+// Fills `table`, first with those of `layout` (may be NULL). Returns the number, or -1
+// (MemoryError).
 static inline Py_ssize_t PyTC_FillTable(PyTC_Table *table, PyTypeObject *metaclass,
                                         PyTypeObject *layout, PyObject *mro, const PyTC_Own *own) {
   PyTC_Merge merge = {table->slots, 0, {NULL, 0, 0}};

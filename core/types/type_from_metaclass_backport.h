@@ -180,8 +180,7 @@ static inline char *PyTC_Copy(const char *text, void *(*allocate)(size_t)) {
   return (char *)memcpy(copy, text, size);
 }
 
-// Fills a zeroed type. Sets only the spec's slots, because PyType_Ready adds all slots to its
-// dictionary.
+// Fills a zeroed type. Sets only the spec's slots; PyType_Ready adds all slots to its dictionary.
 static inline void PyTC_Fill(PyHeapTypeObject *heap, const PyType_Spec *spec,
                              const PyTC_Special *special, destructor dealloc) {
   PyTypeObject *type = &heap->ht_type;

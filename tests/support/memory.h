@@ -33,9 +33,9 @@ class Memory {
   std::size_t PythonBlocks() const { return Blocks(kMem) + Blocks(kObject); }
   std::size_t PythonBytes() const { return Bytes(kMem) + Bytes(kObject); }
 
-  /// Refuses `times` allocations of this thread after the first `first` ones. Empties CPython's free
-  /// lists, so that new lists, dictionaries and short tuples need memory. Stop() returns true if any
-  /// allocation was refused. GIL: held.
+  /// Refuses `times` allocations of this thread after the first `first` ones. Empties CPython's
+  /// free lists, so that new lists, dictionaries and short tuples need memory. Stop() returns true
+  /// if any allocation was refused. GIL: held.
   void Refuse(std::size_t first = 0, std::size_t times = std::numeric_limits<std::size_t>::max());
   bool Stop();
 
