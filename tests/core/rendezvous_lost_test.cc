@@ -155,6 +155,7 @@ TEST_F(Lost, NoMemoryToComeBack) {
     PyErr_SetString(PyExc_KeyError, "pending");
     {
       Memory memory;
+      memory.EmptyFreeLists();
       memory.Refuse(first, 1);
       EXPECT_EQ(PyDict_DelItem(OwnDict(), key_.get()), 0);
       was_refused = memory.Stop();
@@ -180,6 +181,7 @@ TEST_F(Lost, NoMemoryForTheDictionary) {
       const PyTypedcall_Interface *interface;
       {
         Memory memory;
+        memory.EmptyFreeLists();
         memory.Refuse(first);
         interface = get();
         memory.Stop();

@@ -269,6 +269,7 @@ TEST_F(RowsSwept, Going) {
                   Put(PyTypedcall_BY_DEF, key, owner);
                 },
                 [&](bool) { value_ = 0; }};
+  dies.keeps_free_lists = true;
   Sweep(dies);
   Ref held;
   const void *found;

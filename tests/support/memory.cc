@@ -143,7 +143,7 @@ std::size_t Memory::Blocks() const {
   return blocks;
 }
 
-void Memory::Refuse(std::size_t first, std::size_t times) {
+void Memory::EmptyFreeLists() {
   const Ref key = Ref::Steal(PyUnicode_InternFromString("key"));
   Drain(1, [] { return PyList_New(0); });
   Drain(1, PyDict_New);
@@ -153,6 +153,9 @@ void Memory::Refuse(std::size_t first, std::size_t times) {
     return dict;
   });
   for (Py_ssize_t size = 1; size <= 4; ++size) Drain(1, [=] { return PyTuple_New(size); });
+}
+
+void Memory::Refuse(std::size_t first, std::size_t times) {
   left_before = first;
   left_to_refuse = times;
   has_refused = false;
@@ -170,6 +173,7 @@ namespace {
 // Makes one call. Returns true if an allocation was refused.
 bool Turn(Memory *memory, const Swept &swept, std::size_t first, std::size_t times) {
   swept.before();
+  if (!swept.keeps_free_lists) memory->EmptyFreeLists();
   memory->Refuse(first, times);
   const bool succeeded = swept.call();
   const bool was_refused = memory->Stop();

@@ -33,10 +33,11 @@ class Memory {
   std::size_t PythonBlocks() const { return Blocks(kMem) + Blocks(kObject); }
   std::size_t PythonBytes() const { return Bytes(kMem) + Bytes(kObject); }
 
-  /// Refuses `times` allocations of this thread after the first `first` ones. Empties CPython's
-  /// free lists, so that new lists, dictionaries and short tuples need memory. Stop() returns true
+  /// Refuses `times` allocations of this thread after the first `first` ones. Stop() returns true
   /// if any allocation was refused. GIL: held.
   void Refuse(std::size_t first = 0, std::size_t times = std::numeric_limits<std::size_t>::max());
+  /// Empties CPython's free lists, so that new lists, dictionaries and short tuples need memory.
+  void EmptyFreeLists();
   bool Stop();
 
  private:
@@ -56,6 +57,9 @@ struct Swept {
   /// Undoes a call and checks the state. May be null.
   std::function<void(bool succeeded)> after = [](bool) {};
   bool is_silent = false;  ///< the call fails without setting an exception
+  /// True if the call loses an object that has several weak references. From 3.13 on, CPython calls
+  /// none of their callbacks if it has no memory for a tuple.
+  bool keeps_free_lists = false;
   /// True if CPython leaks. Leftover blocks are then not counted.
   bool cpython_leaks = false;
   /// Called after a collection, before leftover blocks are counted.
