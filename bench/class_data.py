@@ -40,7 +40,8 @@ def subjects(designs, name):
 
 
 def of_two(designs, name):
-    """Describes the pointer that a subclass of two of the design's classes finds."""
+    """Describes the pointer that a subclass of two of the design's classes finds. The first base has the second
+    greeting, which is the right result."""
     base = designs.base()
     try:
         hello, morning = designs.make(name, base), designs.make(name, base, True)

@@ -50,8 +50,8 @@ def ratio(taken, name, other):
 
 
 def keep(name, unit, samples):
-    """Adds a group's samples, {contestant: [sample of each round]}, and writes them if there is a
-    file."""
+    """Adds a group's samples, {contestant: [sample of each round]}. Writes all samples so far if
+    there is a file."""
     _groups.append({"name": name, "unit": unit, "samples": samples})
     _write()
 

@@ -26,7 +26,7 @@ NAMES = {"l->l": "inc", "dd->d": "add", "dldl->d": "mix"}
 WAYS = ("boxed", "accelerated", "resolved", "pointer", "C, GIL let go")
 #: In each round the ways alternate this many times.
 TURNS = 5
-#: Required ratios for "l->l" on PyPy 7.3.11 and on newer versions.
+#: Required ratios for "l->l" on PyPy 7.3.11 and on newer versions, which call extensions more slowly.
 TARGETS = {
     "PyPy boxed / accelerated": (12, 17),
     "CPython boxed / accelerated": (3.5, 3.5),

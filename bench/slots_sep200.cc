@@ -33,9 +33,11 @@ PyObject *derived_object = nullptr;  // its class is made by a derived metaclass
 PyObject *own_object = nullptr;      // its class is made by core/extensible_type.h
 
 /// The SEP uses bit 22, which CPython itself uses now. Testing another bit takes the same time.
+/// This bit is set in these types, but not in the types of CPython's own objects.
 bool has_flag(PyTypeObject *type) { return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0; }
 bool has_metaclass(PyTypeObject *type) { return Py_TYPE(type) == metaclass; }
-/// Follows tp_base, as the SEP proposes.
+/// Follows tp_base, as the SEP proposes. PyType_IsSubtype() would be a call, for which the loop
+/// would have to save registers.
 bool has_metaclass_or_derived(PyTypeObject *type) {
   const PyTypeObject *found = Py_TYPE(type);
   while (!PyTypedcall_LIKELY(found == metaclass) && found != nullptr) found = found->tp_base;

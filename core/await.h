@@ -14,7 +14,7 @@
 #define PyTypedcall_AWAITED_NAME PyTypedcall_MODULE ".typedcall_awaited_v2"
 
 /// The struct in the capsule PyTypedcall_AWAITED_NAME in the interpreter's own dictionary. The
-/// first consumer that finds no interface makes it. Only the last field may grow.
+/// first consumer that finds no interface makes it. Never freed. Only the last field may grow.
 typedef struct PyTypedcall_Awaited {
   const PyTypedcall_Interface *installed;  ///< NULL before an installation; accessed atomically
   PyInterpreterState *interpreter;         ///< the owner

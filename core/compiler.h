@@ -1,4 +1,4 @@
-// Detects whether the platform supports tags, and wraps compiler extensions.
+// Detects whether the platform supports tags, and wraps compiler extensions. Needs no Python.h.
 #include "core/version.h"
 
 #ifndef TYPEDCALL_CORE_COMPILER_H_

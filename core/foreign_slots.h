@@ -78,7 +78,7 @@ static inline PyForeignSlots_Table *PyTC_ForeignMerge(const PyTypedcall_Interfac
 }
 
 // Replaces `existing` (may be NULL) with `table`. Takes ownership of `table`. Returns 0, or -1 with
-// an exception set. Does not replace a table that other code has published meanwhile.
+// an exception set. Keeps a table that other code has published meanwhile, so callers look again.
 static inline int PyTC_ForeignPut(const PyTypedcall_Interface *interface, int space,
                                   PyTypeObject *type, const PyForeignSlots_Table *existing,
                                   PyForeignSlots_Table *table) {
@@ -219,12 +219,13 @@ static inline PyForeignSlots_Table *PyTC_ForeignAdd(PyTypeObject *type,
 /// Registers `count` custom slots for `type`, which must not be extensible. The slots are copied,
 /// and are removed when the type dies. Subclasses inherit them in MRO order. Several modules can
 /// register slots for one type. Registering a slot again does nothing. The slots' pointers must
-/// outlive the type and its subclasses, even subclasses that no longer derive from it.
+/// outlive the type and its subclasses, even subclasses that no longer derive from it. A subclass
+/// that was looked up before gets them only if `type.__subclasses__()` leads to it.
 ///
 /// Returns 0, or -1 with ValueError (no slots, or an ID that is invalid, repeated, or registered
 /// with different data), TypeError (an extensible type, or one that cannot be weakly referenced),
 /// RuntimeError while the interpreter ends, or MemoryError. GIL: held. `interface` must be from the
-/// calling interpreter. The slots are registered for that interpreter only.
+/// calling interpreter. The slots are registered for it only. After ValueError nothing has changed.
 static inline int PyForeignSlots_Register(const PyTypedcall_Interface *interface,
                                           PyTypeObject *type, const PyCustomSlot *slots,
                                           Py_ssize_t count) {
@@ -301,8 +302,8 @@ static inline TYPEDCALL_RARE const PyForeignSlots_Table *PyTC_ForeignFirstLook(
 #pragma GCC diagnostic pop
 
 /// Returns the slot with this ID that is registered for the type of `obj` or one of its bases, or
-/// NULL. Ignores the slots of extensible types. `interface` must be from the calling interpreter.
-/// The result is valid while the type lives.
+/// NULL. Ignores the slots that PyCustomSlots_Find finds. `interface` must be from the calling
+/// interpreter. The result is valid while the type lives.
 ///
 /// Takes no lock, sets no exception and keeps a pending one. GIL: needed only in limited API
 /// modules. Without the GIL, the caller must also have a reference to the type, as for
@@ -311,7 +312,7 @@ static inline TYPEDCALL_RARE const PyForeignSlots_Table *PyTC_ForeignFirstLook(
 /// subinterpreter.
 ///
 /// The first look-up decides what a class inherits. Registering or removing slots of a base updates
-/// this, but assigning to `__bases__` does not. If memory runs out, nothing is found.
+/// this, but assigning to `__bases__` does not. If memory runs out, this look-up finds nothing.
 static inline const PyCustomSlot *PyForeignSlots_Find(const PyTypedcall_Interface *interface,
                                                       PyObject *obj, uintptr_t id,
                                                       Py_ssize_t expected_pos) {

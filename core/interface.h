@@ -43,7 +43,7 @@ typedef struct PyTypedcall_Counters {
 } PyTypedcall_Counters;
 
 /// Each interpreter has one interface. From the first release on, newer minor versions only add
-/// functions at the end. All functions except `find` need the GIL. Their first argument is `state`.
+/// functions at the end. All functions except `find` need the GIL. Each takes `state` first.
 typedef struct PyTypedcall_Interface {
   uint16_t abi_major, abi_minor;
   uint32_t size;  ///< bytes of the installer's version of this struct
@@ -75,7 +75,7 @@ typedef struct PyTypedcall_Interface {
   /// Publishes `value` for `key` while `owner` lives. `equal` returns true if an existing value
   /// means the same as the offered one. It must not use the interface or run Python code. If it is
   /// NULL, only the same address is equal. `kept` (NULL, an object or a tuple of objects) is kept
-  /// as long as the value is needed, even if an equal value exists. Returns
+  /// as long as the value is needed, even if an equal value exists; `owner` in it is not. Returns
   ///  - 1 if `value` is published; if it already was, it has one more owner;
   ///  - 0 if an equal value is published, which has one more owner now;
   ///  - PyTypedcall_CAME_BACK if an equal value of this owner was retracted and is published again;
@@ -141,7 +141,7 @@ static inline int PyTypedcall_IsUsable(const PyTypedcall_Interface *interface) {
 #endif
 
 // Returns a new reference to `dict[name]`, or NULL. `dict` may be any object or NULL. Sets no
-// exception. Unlike PyDict_GetItemString, it does not call sys.unraisablehook.
+// exception. Raises a KeyboardInterrupt later. PyDict_GetItemString would call sys.unraisablehook.
 static inline TYPEDCALL_RARE PyObject *PyTC_Look(PyObject *dict, const char *name) {
   if (dict == NULL || !PyDict_Check(dict)) return NULL;
   // Comparing keys can run Python code, which can release the dictionary.
@@ -166,7 +166,7 @@ static inline PyObject *PyTC_OwnDict(void) {
 
 // Returns a new reference to the object stored as the interface, or NULL with no exception set.
 static inline PyObject *PyTC_Existing(void) {
-  // Look in the interpreter's own dictionary first, because Python code cannot assign to it.
+  // Look in the interpreter's own dictionary first, because Python code has no name for it.
   PyObject *capsule =
       PyTC_Look(PyInterpreterState_GetDict(PyInterpreterState_Get()), PyTypedcall_CAPSULE_NAME);
   if (capsule == NULL) {
@@ -180,8 +180,7 @@ static inline PyObject *PyTC_Existing(void) {
 }
 
 /// Returns the calling interpreter's interface, or NULL if none is installed or it has another
-/// major version. Keeps a pending exception, and sets none. GIL: held. Valid until the interpreter
-/// ends.
+/// major version. Sets and clears no exception. GIL: held. Valid until the interpreter ends.
 static inline TYPEDCALL_RARE const PyTypedcall_Interface *PyTypedcall_Peek(void) {
   if (!TYPEDCALL_IS_SUPPORTED) return NULL;
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();

@@ -31,7 +31,7 @@ typedef struct PyCustomSlot {
 #define PyCustomSlot_REGISTRAR_RUNTIME 0xff  ///< for PyCustomSlot_IDByName
 
 /// The allocated ID for a registrar (0-0xff), an idea (0-0xffff) and a version of the idea
-/// (0-0x7f). A constant expression. Excess bits are ignored.
+/// (0-0x7f). Versions are incompatible. A constant expression. Excess bits are ignored.
 #define PyCustomSlot_ID(registrar, idea, version)                                \
   ((((uintptr_t)(registrar)&0xffu) << 24) | (((uintptr_t)(idea)&0xffffu) << 8) | \
    (((uintptr_t)(version)&0x7fu) << 1) | 1u)

@@ -119,7 +119,7 @@ static inline PyObject *PyTC_StaticDict(PyTypeObject *type) {
   return dict;
 }
 
-// As PyWeakref_GetRef of 3.13: returns 1, 0 if the object is dead, or -1. Sets no exception.
+// As PyWeakref_GetRef of 3.13: 1 (a new reference), 0 (dead) or -1. Sets and clears no exception.
 static inline int PyTC_GetReferent(PyObject *reference, PyObject **object) {
 #if PY_VERSION_HEX >= 0x030D0000 && !defined(Py_LIMITED_API)
   return PyWeakref_GetRef(reference, object);

@@ -13,8 +13,8 @@
 #include <stddef.h>
 #include <string.h>
 
-/// A flag of PyMemberDef: the offset is relative to the type's own data. Source: PEP 697, "Relative
-/// member offsets".
+/// A flag of PyMemberDef: the offset is relative to the type's own data. Before 3.12 only
+/// PyTypeData_FromSpec accepts it. Source: PEP 697, "Relative member offsets".
 #ifndef Py_RELATIVE_OFFSET
 #define Py_RELATIVE_OFFSET 8
 #endif

@@ -3,7 +3,7 @@
 
     tools/amalgamate.py > typedcall_provider.h
 
-Each header keeps its include guard, so the file can be used together with the headers.
+Each header keeps its include guard, so the file can be used together with the headers, and with other copies of it.
 """
 import argparse
 import hashlib

@@ -75,8 +75,8 @@ def _run(command, targets):
 
 
 def bazel_test(interpreter, flags=(), without=(), folders=("//...",)):
-    """Runs the tests in `folders`, except for the folders `without`, under one interpreter. Returns their cases. Failed
-    cases are run again, alone."""
+    """Runs the tests in `folders`, except for the folders `without`, under one interpreter. Returns their cases, with
+    Bazel's cached results. Failed cases are run again, alone."""
     command = _command(interpreter, flags)
 
     def again(case):

@@ -16,6 +16,7 @@ debian_mirror() {
 
 # debian_root FOLDER RELEASE [OPTION...]: installs a release into FOLDER, unless this was done before with the same
 # options. The options are passed to debootstrap, which writes to FOLDER.log. Calls skip() if the installation fails.
+# Other scripts that need the same FOLDER wait for this one.
 debian_root() {
   local folder=$1 release=$2 mirror
   shift 2

@@ -8,17 +8,19 @@ import package_tests
 from bazel_tests import bazel_test, fuzz_all, query
 from results import PASSED, UNAVAILABLE, Case
 
-# Tests that call the compiler themselves. Bazel's flags do not affect them.
+# Tests that call the compiler themselves. Neither Bazel's flags nor another build of the same Python version affects
+# them.
 NOT_AGAIN = "-compiles,-compiles-once,-preflight,-programs"
 # tools/preflight runs the tests with the first tag. The others depend on the clock or on other programs, and --full
 # runs them.
 NOT_IN_GATE = "-preflight,-timing,-programs"
 # Tags of the tests that differ from one interpreter to the next.
 PER_INTERPRETER = "python,headers"
-# The tests that take longest to build. They do not depend on Python's version, so they run only under the sanitizers'
-# interpreter, if there is one.
+# The tests that take longest to build. They do not depend on Python's version, so the gate runs them only under the
+# sanitizers' interpreter, if there is one.
 BY_SANITIZERS = ["//tests/exactness/...", "//tests/loop/..."]
-# GCC compiles these tests for the usual interpreter, and Clang compiles them for the sanitizers' interpreter.
+# GCC compiles these tests for the usual interpreter, and Clang compiles them for the sanitizers' interpreter. So other
+# interpreters need not run them.
 SEEN_BEFORE = [*BY_SANITIZERS, "//tests/invoker/..."]
 # Tests of code with branches for old versions.
 PROVIDER = "//tests/provider/..."

@@ -177,7 +177,7 @@ def main():
         progress("set-up is complete")
     begin = time.monotonic()
     # In the gate, a part that ignores some files is skipped if it has passed for the same other
-    # files.
+    # files. All other parts run, but Bazel uses cached results.
     is_gate = not options.arch and not options.python
     store = kept.Kept(found, "" if is_gate else "-other")
     asks_for_chance = options.seed is not None or options.seconds is not None

@@ -36,7 +36,7 @@ inline bool has_arrived(const PyTypedcall_Interface *interface) {
 }
 
 /// True if instances of `type` can have their own tables. Only the size is checked, because the
-/// slots of the type may not be known yet.
+/// slots of the type may not be known yet, and assigning to `__class__` changes an object's type.
 inline bool may_have_slots(PyTypeObject *type) {
   return Py_TYPE(type)->tp_basicsize >=
          static_cast<Py_ssize_t>(PyExtensibleType_DATA_OFFSET + sizeof(PyExtensibleTypeData));
@@ -53,7 +53,7 @@ class site_search {
         reread_(reread),
         guard_(inline_cache::epoch(interface)) {}
 
-  /// Must be called while the entry is valid.
+  /// Call this if an entry is found, while the entry is valid.
   void found(inline_cache &memory, const PyNativeCallableEntry &entry, place where) {
     is_found_ = true;
     where_ = where;
@@ -97,6 +97,7 @@ bool is_text_of(const char *text, std::index_sequence<i...>) {
 }
 
 /// Returns the entry with exactly this signature in the table before the function's name, or null.
+/// This is the first place that find() searches for a function.
 template <class Signature>
 const PyNativeCallableEntry *first_with(const PyMethodDef *def, const request &asked) {
   constexpr PyNativeSignature wanted = signature_of<Signature>::parsed();
@@ -136,12 +137,14 @@ class call_site;
 
 /// Caches the results of find() for one request and many callables. Finds only functions that take
 /// neither self nor a place for the result. Call find() before each call: `if (auto f =
-/// site.find(callable)) y = f(x);`. A site belongs to one interpreter, so keep it in module state.
-/// With a null interface, the side table is not searched. GIL: held for all methods. On
-/// free-threaded builds, a site belongs to one thread. The site holds no references to callables or
-/// tags. The result is valid while the caller holds a reference to the callable and the owner of
-/// the tag is alive. The owner is normally the module or class of the callable. Use
-/// typedcall::resolve() if the owner may be destroyed between find() and the call.
+/// site.find(callable)) y = f(x);`. A site belongs to one interpreter: make it with the interface
+/// of this interpreter, and keep it in module state. With a null interface, the side table is not
+/// searched. GIL: held for all methods. On free-threaded builds, a site belongs to one thread. The
+/// site holds no references to callables or tags. The result is valid while the caller holds a
+/// reference to the callable and the owner of the tag is alive. The owner is normally the module or
+/// class of the callable. It is another one if a class hides the method or a module is imported
+/// twice. Use typedcall::resolve() if the owner may be destroyed between find() and the call, by
+/// other Python code or by a thread without the GIL.
 template <class R, class... A>
 class call_site<R(A...)> {
   using pointer = internal::c_function<R, A...> *;

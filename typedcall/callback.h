@@ -48,7 +48,8 @@ class callback;
 ///   spans;
 /// - other parameters are passed unchanged;
 /// - if the typed function has no argument for the last pointer to numbers, the pointer must be
-///   NULL. If the C function returns an integer or void, the result is stored there instead.
+///   NULL. If the C function returns an integer or void, the result of the typed function is stored
+///   there instead, and the length must be 1.
 ///
 /// The C function returns the result of the typed function, or 0 if the typed function returns
 /// void. After an exception, the C function returns the on_error() value until check() reports the

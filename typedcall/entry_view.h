@@ -59,7 +59,7 @@ typedef struct {
 
 // Returns the thread state that these flags require. A function that takes the GIL itself can
 // deadlock if the caller holds the GIL. A function that takes self is called with the GIL, because
-// self is an object.
+// self is an object. If a function is not THREAD_SAFE, the GIL keeps a second thread out.
 PyNative_INLINE enum PyNativeHold PyNativeView_Internal_Hold(uintptr_t flags) {
   if ((flags & PyNativeCallable_NEEDS_THREAD) != 0) return PyNativeHold_THREAD;
   if ((flags & PyNativeCallable_ACQUIRES_GIL) != 0) return PyNativeHold_NO_GIL;
@@ -76,9 +76,9 @@ PyNative_INLINE enum PyNativeVerdict PyNativeView_Internal_Verdict(uintptr_t fla
   return (flags & PyNativeCallable_DIFFERS) != 0 ? PyNativeVerdict_ASK : PyNativeVerdict_MAY_RAISE;
 }
 
-/// Describes an entry with this signature and these flags. If the verdict is
-/// PyNativeVerdict_UNUSABLE, the entry must be ignored. The caller must also check for SETS_ERRNO,
-/// DIFFERS and self. Source: docs/ABI.md, section 3.
+/// Describes an entry with this signature and these flags. `signature` must come from a successful
+/// parse. If the verdict is PyNativeVerdict_UNUSABLE, the entry must be ignored. The caller must
+/// also check for SETS_ERRNO, DIFFERS and self. Source: docs/ABI.md, section 3.
 PyNative_INLINE PyNativeView PyNativeView_Of(const PyNativeSignature *signature, uintptr_t flags) {
   PyNativeView view = {{PyNativeType_VOID, 0}, 0, 0, PyNativeVerdict_UNUSABLE,
                        PyNativeHold_NOTHING,   0};

@@ -100,9 +100,9 @@ class fallback_function;
 ///
 /// Since CPython 3.15, a thread without the GIL may fall back at any time. The interpreter does not
 /// end while the callable runs. If the interpreter is ending or has ended, the call fails without
-/// setting an exception. Before 3.15, a call that falls back in another thread after the main
-/// interpreter has ended never returns. Before 3.15, a function must not be called after its
-/// subinterpreter has ended.
+/// setting an exception. Before 3.15, a call that falls back after the end of the main interpreter
+/// never returns, except in the thread that ends the interpreter. Before 3.15, the end of a
+/// subinterpreter is not detected, so a function must not be called after it.
 ///
 /// The GIL must be held to copy or destroy a non-empty function. flags() shows whether a call needs
 /// the GIL.

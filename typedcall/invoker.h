@@ -66,8 +66,8 @@ class invoker {
     return result;
   }
 
-  /// True if the returned value is a result. If false, an exception may be set, or the function
-  /// falls back. GIL: none.
+  /// True if the returned value is certainly a result. If false, it may still be one, an exception
+  /// may be set, or the function falls back. GIL: none.
   bool is_result(native_value result) const {
     return ((result.bits & check_.mask) == check_.expected) == check_.is_value_if_equal;
   }

@@ -55,11 +55,13 @@ struct loop_options {
 /// are in bytes, and may be negative or 0.
 ///
 /// There is one array for each argument, followed by one for the result unless it is `v`. With
-/// RETURNS_STATUS or FALLS_BACK, a final `&` argument is the address of the result, and the status
-/// has no array. If the function falls back for an element, the loop calls the Python callable and
-/// continues (see fallback.h). A NULL object in an input is treated as None. With the GIL, the loop
-/// holds a reference to each object that it passes, because the function may replace the object in
-/// the array. An object result replaces the previous object in the output.
+/// RETURNS_STATUS or FALLS_BACK, a final `&` argument is the address of the result. Its array is
+/// the last one, and contains the results themselves. The status has no array. If the function
+/// falls back for an element, the loop calls the Python callable and continues (see fallback.h). A
+/// NULL object in an input is treated as None. With the GIL, the loop holds a reference to each
+/// object that it passes, because the function may replace the object in the array. An object
+/// result is a new reference. It replaces the previous object in the output, which is released and
+/// may be NULL.
 ///
 /// The GIL must be held to copy or destroy a loop. Several threads may run one loop at once if they
 /// may call the function at once.
@@ -101,9 +103,10 @@ class loop {
   }
 
   /// Processes `dimensions[0]` elements, or none if this is negative. `args` and `steps` contain
-  /// one value for each array. Releases the GIL while it runs if the function itself takes the GIL,
-  /// or if may_detach() and there are at least detach_from elements. Returns 0, or -1 with an
-  /// exception set if a call fails. The loop stops at that element. If `done` is not null, sets
+  /// one value for each array. `steps` is not read if there is only one element. Releases the GIL
+  /// while it runs if the function itself takes the GIL, or if may_detach() and there are at least
+  /// detach_from elements. Returns 0, or -1 with an exception set if a call fails. The loop stops
+  /// at that element, and the output is unchanged from there on. If `done` is not null, sets
   /// `*done` to the number of elements that were processed. GIL: held. No exception may be set
   /// before the call if needs_thread() or may_fall_back().
   int run(char *const *args, const std::intptr_t *dimensions, const std::intptr_t *steps,
@@ -135,10 +138,11 @@ class loop {
   }
 
   /// A PyUFuncGenericFunction that runs a loop. `data` is a `const loop *`. NumPy releases the GIL
-  /// around loops without objects. The caller must take the GIL if needs_thread(), and release the
-  /// GIL if hold() is NO_GIL. NumPy checks for exceptions after the loop, but may call the loop
-  /// again before that. Before 1.22, NumPy checks only after loops with objects. GIL: held if
-  /// needs_thread() (with no exception set), or if any input contains objects.
+  /// around loops without objects. If needs_thread(), give NumPy a function that takes the GIL and
+  /// calls this one. If hold() is NO_GIL, give it one that releases the GIL. NumPy checks for
+  /// exceptions after the loop, but may call the loop again before that. Before 1.22, NumPy checks
+  /// only after loops with objects. GIL: held if needs_thread() (with no exception set), or if any
+  /// input contains objects.
   static void ufunc_loop(char **args, const std::intptr_t *dimensions, const std::intptr_t *steps,
                          void *data) {
     const loop &self = *static_cast<const loop *>(data);

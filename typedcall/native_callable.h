@@ -35,7 +35,7 @@ typedef struct PyNativeCallableTable {
 
 // These bits are mandatory. A consumer that cannot handle one of them must not use the entry.
 
-/// The caller must have an attached thread state.
+/// The caller must have an attached thread state (the GIL, if there is one).
 #define PyNativeCallable_NEEDS_THREAD ((uintptr_t)0x0001)
 /// The function takes the GIL itself, so the caller must be able to release the GIL.
 #define PyNativeCallable_ACQUIRES_GIL ((uintptr_t)0x0002)
@@ -59,8 +59,9 @@ typedef struct PyNativeCallableTable {
 /// entry.
 #define PyNativeCallable_DIFFERS ((uintptr_t)0x0080)
 /// The C result is an int. If it is 0, the value was stored through the last argument, as with
-/// RETURNS_STATUS. If it is nonzero, the function had no effect and set no exception, and the
-/// caller must call the Python callable with the same arguments.
+/// RETURNS_STATUS. If it is nonzero, the function had no effect and set no exception. The caller
+/// must then ignore the value, and call the Python callable with the same arguments. Excludes
+/// MAY_RAISE and RETURNS_STATUS.
 #define PyNativeCallable_FALLS_BACK ((uintptr_t)0x0100)
 
 /// All mandatory bits.
@@ -103,8 +104,8 @@ typedef struct PyNativeCallableTable {
 #define PYCUSTOMSLOT_NATIVECALLABLE_EXPECTED_POS 0
 
 /// True if an entry with these flags is usable with some result type. False if a version or
-/// mandatory bit is unknown, or if the flags contradict each other. May be called from any thread
-/// and interpreter without the GIL. Calls no Python function.
+/// mandatory bit is unknown, if a bit above the 32nd is set, or if the flags contradict each other.
+/// May be called from any thread and interpreter without the GIL. Calls no Python function.
 PyNative_INLINE int PyNativeCallable_FlagsAreUsable(uintptr_t flags) {
   const uintptr_t raises = PyNativeCallable_MAY_RAISE | PyNativeCallable_RETURNS_STATUS;
   const uintptr_t fails = raises | PyNativeCallable_ERROR_IS_NEG_ZERO;
@@ -139,9 +140,9 @@ PyNative_INLINE int PyNativeCallable_IsWellFormed(uintptr_t flags, PyNativeType 
 // With the limited API, core/custom_slots_limited.h finds the slot.
 #if !defined(Py_LIMITED_API) && !defined(PYPY_VERSION)
 /// Returns the table of an instance whose type has the native-callable slot, or NULL. The table is
-/// valid while the instance lives, because replaced tables are kept (see
-/// typedcall/native_callable_slot.h). GIL: not needed, but the caller must hold a reference to
-/// `object`. Sets no exception. Source: SEP 201.
+/// valid while the instance lives, because code that replaces a table must keep the old one for
+/// readers (see typedcall/native_callable_slot.h). GIL: not needed, but the caller must hold a
+/// reference to `object`. Sets no exception. Source: SEP 201.
 static inline const PyNativeCallableTable *PyNativeCallable_InstanceTable(PyObject *object) {
   const PyCustomSlot *slot = PyCustomSlots_Find(object, PYCUSTOMSLOT_NATIVECALLABLE_ID,
                                                 PYCUSTOMSLOT_NATIVECALLABLE_EXPECTED_POS);
@@ -155,7 +156,8 @@ static inline const PyNativeCallableTable *PyNativeCallable_InstanceTable(PyObje
 #if TYPEDCALL_IS_SUPPORTED
 // True if `type` uses the `__call__` of the type with the slot, which is the last such type in the
 // MRO. The `__call__` attributes are compared, because all classes with a `__call__` in Python have
-// the same tp_call.
+// the same tp_call. Also false if a type in between has its own slot and `__call__`, which only
+// costs speed. Borrowed references are enough, because no other code runs in between.
 static inline TYPEDCALL_COLD int PyNativeCallable_Internal_SlotIsCalled(PyTypeObject *type) {
   PyTypeObject *owner = type;
   const PyTypedcall_SavedError saved = PyTypedcall_SaveError();

@@ -44,7 +44,7 @@ extern "C" {
 // A function with TAKES_SELF is called with the instance as its first argument. Callers need not
 // check the type of self, because the table is found through the slot of that type. Without
 // NEEDS_THREAD, several threads may call the function at once without the GIL. If the fields of the
-// instance can change, the entry must have NEEDS_THREAD.
+// instance can change while the table offers the function, the entry must have NEEDS_THREAD.
 
 // A published table and its signatures, in one block of memory.
 typedef struct PyNativeCallableTables_Internal_Block {
@@ -59,8 +59,8 @@ typedef struct PyNativeCallableTables {
   PyNativeCallableTables_Internal_Block *blocks;  ///< all tables ever published, newest first
 } PyNativeCallableTables;
 
-/// Returns the slot for a PyNativeCallableTables at this offset in the instance. This must be the
-/// first slot of the type, where consumers expect it. GIL: none.
+/// Returns the slot for a PyNativeCallableTables at this offset in the instance. Make it the first
+/// of the type's own slots, because consumers look there first. GIL: none.
 static inline PyCustomSlot PyNativeCallableTables_SlotAt(Py_ssize_t objoffset) {
   PyCustomSlot slot;
   slot.id = PYCUSTOMSLOT_NATIVECALLABLE_ID;
@@ -207,8 +207,8 @@ static inline int PyNativeCallableTables_Set(PyNativeCallableTables *tables,
   return -1;
 }
 
-/// Adds an overload after the others, unless the table already contains an equal entry. Otherwise
-/// like PyNativeCallableTables_Set.
+/// Adds an overload after the others, unless the table already contains an equal entry. The results
+/// and requirements are those of PyNativeCallableTables_Set.
 static inline int PyNativeCallableTables_Append(PyNativeCallableTables *tables,
                                                 const PyNativeCallableEntry *entry) {
   const PyNativeCallableTable *table = tables->table;

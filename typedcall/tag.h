@@ -115,11 +115,11 @@ static inline TYPEDCALL_COLD int PyTypedMethod_Internal_TagDef(
 /// not modified. `table` must live as long as any owner and any consumer that uses it. `destroy` is
 /// called when the table is no longer needed, and may be NULL.
 ///
-/// Returns 1 if the table was published. Returns 0 if the def already has an equal tag. Returns 2
-/// if an equal tag of this owner was restored. After 0 and 2 the caller still owns `table`. On
-/// failure, returns -1 with an exception set. Raises ValueError for a NULL def or name, an invalid
-/// table or a different existing tag. Raises TypeError if `owner` does not support weak references.
-/// GIL: held.
+/// Returns 1 if the table was published. Returns 0 if the def already has an equal tag, which now
+/// also lives at least as long as `owner`. Returns 2 if an equal tag of this owner was restored.
+/// After 0 and 2 the caller still owns `table`. On failure, returns -1 with an exception set.
+/// Raises ValueError for a NULL def or name, an invalid table or a different existing tag. Raises
+/// TypeError if `owner` does not support weak references. GIL: held.
 static inline int PyTypedMethod_TagDef(const PyTypedcall_Interface *interface,
                                        const PyMethodDef *def, PyObject *owner,
                                        const PyNativeCallableTable *table,
@@ -150,15 +150,15 @@ static inline int PyNativeCallable_Internal_TagObject(const PyTypedcall_Interfac
 /// weak references is kept alive until it is untagged. GIL: held.
 ///
 /// An object with a def may also be tagged. The tag of the object is used if the tag of the def has
-/// no suitable entry.
+/// no suitable entry. The two tags are not compared and may differ.
 static inline int PyNativeCallable_TagObject(const PyTypedcall_Interface *interface,
                                              PyObject *object, const PyNativeCallableTable *table,
                                              void (*destroy)(const void *value)) {
   return PyNativeCallable_Internal_TagObject(interface, object, table, destroy, NULL);
 }
 
-/// Removes the tag of a def. Returns 1, or 0 if there is no tag. Never fails. The table is kept as
-/// long as an owner lives, because other threads may be reading it. GIL: held.
+/// Removes the tag of a def for all its owners. Returns 1, or 0 if there is no tag. Never fails.
+/// The table is kept as long as an owner lives, because other threads may be reading it. GIL: held.
 static inline int PyTypedMethod_UntagDef(const PyTypedcall_Interface *interface,
                                          const PyMethodDef *def) {
   return interface->retract(interface->state, PyTypedcall_BY_DEF, def);

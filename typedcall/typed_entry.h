@@ -35,7 +35,7 @@
           PyObject * PyTypedMethod_Internal_EACH(COMMA_AND_TYPE, COMMA_AND_TYPE, , __VA_ARGS__)), \
       __VA_ARGS__)
 
-/// Defines a function that calls another function with default arguments:
+/// Defines a function that calls another function with constants for its last parameters:
 ///
 ///   static const double earth = 6371.0;
 ///   static double distance(double a, double b, double c, double d, double radius);

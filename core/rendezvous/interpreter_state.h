@@ -29,7 +29,7 @@ static inline void PyTC_Count(uint64_t *counter, uint64_t more) {
 }
 
 // Returns the object to lock before writing to the state. When the metaclass is gone, the
-// interpreter is ending and has only one thread.
+// interpreter is ending and has only one thread. The metaclass's functions lock the same object.
 static inline PyObject *PyTC_LockOf(const PyTC_State *state) {
   return state->metaclass != NULL ? (PyObject *)state->metaclass : Py_None;
 }
@@ -48,7 +48,7 @@ static inline PyTC_Row *PyTC_ShareRow(PyTC_Row *row) {
   return row;
 }
 
-// Releases a reference. `destroy` may run any code.
+// Releases a reference, but not the table's (see PyTC_LetRowGo). `destroy` may run any code.
 static inline void PyTC_ReleaseRow(PyTC_Row *row) {
   if (__atomic_sub_fetch(&row->references, 1, __ATOMIC_ACQ_REL) > 0) return;
   const void *value = row->value;
@@ -57,7 +57,7 @@ static inline void PyTC_ReleaseRow(PyTC_Row *row) {
   if (destroy != NULL) destroy(value);
 }
 
-// abi3t hides the layout of PyObject, so PEP 697's function finds the fields of our objects.
+// abi3t hides PyObject's layout, but PEP 697 finds the fields. Our types have no subclasses.
 #ifdef Py_TARGET_ABI3T
 #define PyTC_HEAD
 #define PyTC_FIELDS(object) PyObject_GetTypeData_DuringGC(object, Py_TYPE(object))

@@ -6,7 +6,7 @@
 
 // The tagged object's `__dict__`, if it has one, holds the keeper, because kept objects may refer
 // to the tagged object. If the table held the keeper, such a cycle would never be collected. All
-// rows of the object share the keeper, and are removed when it dies.
+// rows of the object share it, and go when it dies. PyTC_Reference says why it needs no tp_clear.
 typedef struct PyTC_Keeper {
   PyTC_HEAD
   PyTC_State *state;
@@ -33,7 +33,7 @@ static inline int PyTC_IsSameKept(PyObject *one, PyObject *other) {
   return a->row == b->row && a->owner == b->owner && a->callable == b->callable;
 }
 
-// Returns the cell of `object`, or the free cell where it belongs.
+// Returns the cell of `object`, or the free cell where it belongs. There always is one.
 static inline TYPEDCALL_COLD PyObject **PyTC_KeptCell(PyObject **cells, size_t capacity,
                                                       PyObject *object) {
   size_t hash = PyTC_Hash(object);
@@ -219,7 +219,8 @@ static inline TYPEDCALL_COLD PyObject *PyTC_HostingDict(PyObject *object) {
 }
 
 // Moves the keeper of the object's row from the table to `object`, or puts it back if Python code
-// has removed it. If this fails, the keeper stays where it is. May run Python code.
+// has removed it. If this fails, or `object` has another keeper, the keeper stays where it is. A
+// removed one then lives, as does the tag, only while other code refers to it. May run Python code.
 static inline TYPEDCALL_COLD void PyTC_Host(PyTC_State *state, PyObject *object) {
   PyObject *dict = PyTC_HostingDict(object);
   PyTC_SideTable *table = &state->tables[PyTypedcall_BY_OBJECT];

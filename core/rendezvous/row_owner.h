@@ -25,7 +25,7 @@ static inline void PyTC_ForgetReference(PyTC_Owner *owner) {
 }
 
 // Removes a record without rows from the state, which may free it. Returns 0, or -1 with an
-// exception set. May run Python code.
+// exception set. May run Python code. A reference to the record's capsule keeps the record.
 static inline int PyTC_ForgetOwner(PyTC_State *state, PyTC_Owner *owner) {
   PyObject *key = owner->key, *owners = state->owners;
   if (owner->reference == NULL || owners == NULL) return 0;  // another call has removed the record
@@ -40,7 +40,7 @@ static inline int PyTC_ForgetOwner(PyTC_State *state, PyTC_Owner *owner) {
   return result;
 }
 
-// Removes a record if it owns no row.
+// Removes a record if it owns no row, because the record may keep its object alive.
 static inline void PyTC_DropIdleOwner(PyTC_State *state, PyTC_Owner *owner) {
   if (owner->owned != NULL) return;
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();

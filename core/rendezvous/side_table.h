@@ -16,7 +16,7 @@ typedef struct PyTC_Cell {
 } PyTC_Cell;
 
 // An array with open addressing and linear probing. When it fills up, the next generation takes
-// over the rows. Old arrays are kept for reuse, because readers may still be using them.
+// over the rows. Readers may still use old arrays, so these are freed only with the interpreter.
 typedef struct PyTC_Generation {
   struct PyTC_Generation *older;
   size_t mask;  // length - 1; the length is a power of two
@@ -58,7 +58,7 @@ static inline size_t PyTC_Hash(const void *key) {
   return (size_t)(bits >> 32);
 }
 
-// Returns the cell of `key`, or the free cell where it belongs.
+// Returns the cell of `key`, or the free cell where it belongs. There always is one.
 static inline PyTC_Cell *PyTC_Probe(PyTC_Generation *generation, const void *key) {
   for (size_t i = PyTC_Hash(key);; ++i) {
     PyTC_Cell *cell = PyTC_CellAt(generation, i & generation->mask);

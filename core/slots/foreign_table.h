@@ -5,7 +5,7 @@
 #include "core/slot_id.h"
 
 /// The value of a row BY_TYPE or MERGED_BY_TYPE. Once published, it changes only when slots are
-/// added in free places at its end, which have ID 0.
+/// added, in order, in free places at its end, which have ID 0. The data are set before the ID.
 typedef struct PyForeignSlots_Table {
   Py_ssize_t count;
   PyCustomSlot slots[1];  ///< `count` of them

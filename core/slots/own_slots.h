@@ -15,7 +15,7 @@ static inline int PyTC_Fault(PyTypeObject *type, Py_ssize_t at, PyObject *except
   return -1;
 }
 
-// Returns a capsule's pointer, and keeps the capsule in `own->kept`. It may have any name.
+// Returns a capsule's pointer, whatever its name. Keeps the capsule in `own->kept`, which has room.
 static inline void *PyTC_Pointer(PyObject *capsule, PyTC_Own *own) {
   Py_INCREF(capsule);
   own->kept[own->kept_count++] = capsule;

@@ -17,7 +17,7 @@ typedef struct PyTC_Index {
   size_t mask, used;
 } PyTC_Index;
 
-// Returns the cell of `key` (not 0), or the free cell where it belongs.
+// Returns the cell of `key` (not 0), or the free cell where it belongs. There always is one.
 static inline PyTC_IndexCell *PyTC_IndexProbe(const PyTC_Index *index, uintptr_t key) {
   // The table's address is part of the hash, so callers cannot choose IDs that share a cell.
   uint64_t bits = (uint64_t)key ^ (uint64_t)(uintptr_t)index->cells;

@@ -205,7 +205,7 @@ static inline const PyExtensibleTypeData *PyTC_Settled(PyTypeObject *metaclass, 
 }
 
 // Returns the first type in the MRO that has slots, or NULL. Adds the number of all slots to
-// `capacity`, and the number of all capsules to `kept`.
+// `capacity`, and the number of all capsules to `kept`. The MRO may lack the type itself.
 static inline PyTypeObject *PyTC_FirstWithSlots(PyTypeObject *metaclass, PyObject *mro,
                                                 Py_ssize_t *capacity, Py_ssize_t *kept) {
   PyTypeObject *first = NULL;
@@ -221,8 +221,8 @@ static inline PyTypeObject *PyTC_FirstWithSlots(PyTypeObject *metaclass, PyObjec
   return first;
 }
 
-// Fills `table`, first with those of `layout` (may be NULL). Returns the number, or -1
-// (MemoryError).
+// Fills `table`, beginning with the positions of `layout` (may be NULL). Returns the number of
+// slots, or -1 with MemoryError.
 static inline Py_ssize_t PyTC_FillTable(PyTC_Table *table, PyTypeObject *metaclass,
                                         PyTypeObject *layout, PyObject *mro, const PyTC_Own *own) {
   PyTC_Merge merge = {table->slots, 0, {NULL, 0, 0}};

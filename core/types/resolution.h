@@ -5,7 +5,7 @@
 #include "core/slots/own_slots.h"
 
 // The magic of a type that this thread is resolving. Python code that runs meanwhile finds no slots
-// on it. To other threads the type is not settled. The first thread to finish settles it.
+// on it, and settles no subclass. Other threads see an unsettled type. The first to finish wins.
 #define PyTC_ON_THE_WAY ((uint64_t)PyThread_get_thread_ident() | 1)
 
 // True if the type is neither settled nor being settled by this thread.

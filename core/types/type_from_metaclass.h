@@ -61,7 +61,7 @@ static inline int PyTC_HasNoBase(const PyType_Spec *spec, PyObject *bases) {
 /// Returns a new reference, or NULL with TypeError (a metaclass with its own tp_new, a metaclass
 /// conflict, bases or sizes that do not fit), SystemError or RuntimeError (an invalid spec),
 /// MemoryError, or an exception from Python code. GIL: held. The type belongs to the calling
-/// interpreter.
+/// interpreter. Before 3.12 only PyTypeData_FromSpec takes a negative basicsize.
 static inline PyObject *PyExtensibleType_FromMetaclass(PyTypeObject *metaclass, PyObject *module,
                                                        PyType_Spec *spec, PyObject *bases) {
 #if PY_VERSION_HEX >= 0x030C0000

@@ -152,7 +152,7 @@ static inline PyTypeObject *PyTC_Winner(PyTypeObject *metaclass, PyObject *bases
 // Returns NULL with an exception set if the bases do not fit together.
 //
 // CPython's rules differ between versions, so this function makes an empty type and inspects it.
-// Only the type's own MRO refers to it, so it dies when tp_clear removes the MRO.
+// Nothing but its MRO refers to an empty type, so it dies when tp_clear removes the MRO.
 static inline PyTypeObject *PyTC_BestBase(PyObject *bases, destructor *dealloc) {
   PyType_Slot slots[] = {{0, NULL}};
   PyType_Spec spec = {"typedcall.probe", 0, 0, Py_TPFLAGS_DEFAULT, slots};
@@ -180,7 +180,8 @@ static inline char *PyTC_Copy(const char *text, void *(*allocate)(size_t)) {
   return (char *)memcpy(copy, text, size);
 }
 
-// Fills a zeroed type. Sets only the spec's slots; PyType_Ready adds all slots to its dictionary.
+// Fills a zeroed type. Sets only the spec's slots. PyType_Ready would make all others the type's
+// own, too, and subclasses would prefer them to slots of other bases.
 static inline void PyTC_Fill(PyHeapTypeObject *heap, const PyType_Spec *spec,
                              const PyTC_Special *special, destructor dealloc) {
   PyTypeObject *type = &heap->ht_type;

@@ -28,7 +28,8 @@ PyObject *half_turn(PyObject *, PyObject *angle) {
 }
 
 // The C function of a callable, and a reference that keeps the C function valid. Functions that
-// need the GIL are accepted. Functions that may raise are refused.
+// need the GIL are accepted. Functions with any other demand on the caller are refused, for example
+// those that may raise or that take self.
 class native_function {
  public:
   explicit native_function(PyObject *callable)

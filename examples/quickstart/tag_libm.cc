@@ -1,5 +1,5 @@
-// Tags the functions of CPython's `math` with libm's addresses. The tags are in the interpreter's
-// side table.
+// Tags functions of CPython's `math` with addresses of libm's functions. The tags are in the
+// interpreter's side table.
 #include <math.h>
 
 #include <cmath>

@@ -1,5 +1,5 @@
-//! Part of the Rust example: calls a C function and returns the value that Python would get
-//! (docs/ABI.md, 3.14 to 3.19). x86-64 SysV and AAPCS64 only.
+//! Part of the Rust example: calls a C function in an attached thread, and returns the value
+//! that Python would get (docs/ABI.md, 3.14 to 3.19). x86-64 SysV and AAPCS64 only.
 
 use crate::abi::*;
 use crate::places::*;

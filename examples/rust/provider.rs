@@ -183,8 +183,8 @@ unsafe fn make_callable_type() -> Result<Owned, Raised> {
     }))
 }
 
-/// Makes a subclass with the native-callable slot (1.11). The type must be resolved before the
-/// first look-up.
+/// Makes a subclass with the native-callable slot (1.11), and resolves the type. This must
+/// happen before the first look-up.
 unsafe fn make_native_type(interface: &Interface, base: &Owned) -> Result<Owned, Raised> {
     let metaclass = (interface.metaclass)(interface.state);
     if metaclass.is_null() {

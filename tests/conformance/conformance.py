@@ -15,7 +15,7 @@ READERS = os.path.join(records.HERE, "readers")
 EXPECTED = os.path.join(records.HERE, "expected_failures.json")
 #: Our readers that run on every CPython.
 OURS = ["reader_c_headers", "reader_cpp_resolve", "reader_python_package", "reader_provider"]
-#: Our readers that need a library. None stands for a newer limited API.
+#: Our readers that need a library. None stands for CPython 3.12 or later.
 MORE = {"reader_numba": "numba", "reader_sqlite": "apsw", "reader_limited_api": None}
 #: The Rust example must compile with Debian's rustc.
 RUSTC = shutil.which("rustc", path=os.defpath) or shutil.which("rustc")

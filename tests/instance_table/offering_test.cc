@@ -197,7 +197,8 @@ TEST_F(InstanceTable, ReleasedTwice) {
   PyNativeCallableTables_Release(&mine);
 }
 
-// Another provider may have written the table. Only entries with unknown bits are skipped.
+// Another provider may have written the table. The resolver skips entries with another ABI, unknown
+// flags or invalid flags, but not the entries after them. An unknown hint is ignored.
 TEST_F(InstanceTable, EntriesThatTheResolverPassesOver) {
   struct {
     Py_ssize_t count;

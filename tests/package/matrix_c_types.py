@@ -19,7 +19,7 @@ TYPES = {
 
 
 def is_of(value, letters):
-    """Returns true if the value has the C type. An array must have elements of that type."""
+    """Returns true if a variable of the C type can hold the value. An array must have elements of that type."""
     if letters in LIMITS:
         return type(value) is int and LIMITS[letters][0] <= value <= LIMITS[letters][1]
     if letters == "f":
@@ -81,7 +81,7 @@ def asked(function, arguments):
 
 
 def check_values(entry, arguments):
-    """Raises Refused if a value does not have the entry's C type."""
+    """Raises Refused if the entry's C type cannot hold a value."""
     for value, letters in zip(arguments, entry.python_types()[0]):
         if not is_of(value, letters):
             raise Refused("not a value of the C type")

@@ -9,7 +9,7 @@ refuse, again = _testcapi.set_nomemory, _testcapi.remove_mem_hooks
 # CPython 3.12 and 3.13 release a code object twice if there is no memory for its function.
 MAKES_FUNCTIONS = sys.version_info[:2] in ((3, 12), (3, 13))
 # Before 3.11, CPython has only sixteen spare MemoryErrors. Without memory, each frame that an exception passes uses one
-# of them.
+# of them. CPython ends the process if none is left.
 ENDS_DEEP_CALLS = sys.version_info < (3, 11)
 
 

@@ -127,7 +127,7 @@ class Memory(unittest.TestCase):
 class Interrupts(Loops):
     def setUp(self):
         super().setUp()
-        # PyPy only prints an interrupt that arrives during garbage collection.
+        # PyPy only prints an interrupt that arrives in a finalizer, so run the finalizers of ended processes now.
         gc.collect()
         # A shell's background jobs ignore SIGINT.
         self.handle(signal.SIGINT, signal.default_int_handler)

@@ -86,7 +86,7 @@ double loop_function(const function<double(double, double)> *f, const double *x,
   return sum;
 }
 
-// The check for an exception only costs a comparison.
+// If the result is not the error value, the check for an exception only costs a comparison.
 double checked_pointer(double (*const *f)(double), double x, int *failed) {
   const double result = (*f)(x);
   *failed = 0;

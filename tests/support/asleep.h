@@ -30,7 +30,8 @@ inline char StateOf(pid_t thread) {
   return name_end == nullptr || name_end[1] == '\0' || name_end[2] == 'Z' ? 'X' : name_end[2];
 }
 
-/// Waits until a thread sleeps or has ended. Aborts if this takes more than a minute.
+/// Waits until a thread sleeps or has ended. The thread must sleep only for the reason that the
+/// test expects. Aborts if this takes more than a minute.
 inline void WaitUntilAsleep(pid_t thread) {
   // The thread must be asleep ten times in a row, because it may also wait for a lock of the C
   // library for a short time.

@@ -12,7 +12,7 @@
 
 namespace typed_method_test {
 
-// The number of bytes between each field and the name.
+// The number of bytes from the start of each field to the name.
 constexpr size_t kFunction = 8, kPadding = 12, kReturn = 16, kArguments = 24;
 constexpr size_t kMagic = 32, kMinor = 34, kMajor = 36, kSize = 40, kTable = 48, kDetails = 56;
 // PyPy's struct begins after the magic, which has eight bytes.

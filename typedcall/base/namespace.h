@@ -14,7 +14,9 @@
 #endif
 
 // Without TYPEDCALL_LAYOUT, a module loaded with RTLD_GLOBAL would replace another module's inline
-// functions. Change the version below in each release that changes a class or an inline function.
+// functions with its own, which are compiled for another layout. Change the version below in each
+// release that changes a class or an inline function. Between releases, modules that are built from
+// different checkouts share symbols.
 #include <cstddef>
 
 #include "core/compiler.h"

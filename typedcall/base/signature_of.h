@@ -17,7 +17,8 @@ inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
 /// Returns the code of T, or -1 if T has no code. If two codes have the same C++ type (`l` and `n`
-/// on LP64), returns the first one. The choice does not matter because requests match by width.
+/// on LP64), returns the first one. Requests match by width, so the choice matters only for
+/// casting::exact.
 template <class T>
 constexpr int code_of() {
 #define TYPEDCALL_ROW(NAME, LETTERS, TYPE, KIND) \

@@ -58,7 +58,7 @@ class span {
   constexpr span(T *data, std::size_t size) : data_(data), size_(size) {}
   template <std::size_t Size>
   constexpr span(T (&array)[Size]) : data_(array), size_(Size) {}
-  /// Converts from any type that has data() and size(), such as std::vector.
+  /// Converts from any container of such elements with data() and size(), such as std::vector.
   template <class Container, class = std::enable_if_t<internal::is_container_of<T, Container>>>
   constexpr span(Container &container)
       : data_(container.data()), size_(static_cast<std::size_t>(container.size())) {}

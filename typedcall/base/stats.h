@@ -22,7 +22,7 @@ inline namespace TYPEDCALL_LAYOUT {
 
 /// The events that are counted.
 enum class event : unsigned {
-  direct,      ///< a call through a C function pointer
+  direct,      ///< a call through function, function_view, bound_function or unbound_function
   trampoline,  ///< an invoker calls in one of three ways
   image,
   ffi,

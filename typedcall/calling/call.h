@@ -70,6 +70,7 @@ inline void reattach(PyThreadState *thread) {
 }
 
 /// Runs `body` without the GIL. Before 3.12, the GIL can be released only in the main interpreter.
+/// GIL: optional.
 template <class Body>
 void without_gil(const Body &body) {
   internal::run_without_gil([&](PyThreadState *) { body(); }, PyTypedcall_IsAttached() != 0);

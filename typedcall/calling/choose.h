@@ -115,8 +115,8 @@ class overloads {
     return true;
   }
 
-  // Returns null if any overload takes a buffer, because the kind does not show whether the buffer
-  // can take the value.
+  // Returns null if any overload takes a buffer that is not a text, because the kind does not show
+  // whether the buffer can take the value.
   const entry *first_for(PyNativeGiven kind) const {
     const entry *best = nullptr;
     PyNativeRank how = PyNativeRank_NONE;

@@ -135,8 +135,9 @@ inline int has_complex_method(PyTypeObject *type) {
 
 /// Call this after an object has failed to convert to a pointer. Clears the exception and returns
 /// true if objects of this type never convert. Returns false after any other error, which another
-/// overload must not hide. Exporters in C raise BufferError, TypeError or ValueError if they cannot
-/// export. Only exceptions from a `__buffer__` in Python have a traceback.
+/// overload must not hide. An exporter that cannot export raises BufferError. Exporters in C
+/// may also raise TypeError or ValueError. Only exceptions from a `__buffer__` in Python have a
+/// traceback.
 inline bool clear_pointer_refusal() {
   bool is_refusal = PyErr_ExceptionMatches(PyExc_BufferError) != 0;
   if (!is_refusal &&
@@ -144,7 +145,7 @@ inline bool clear_pointer_refusal() {
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
 #ifdef PYPY_VERSION
-    is_refusal = true;  // all exceptions have tracebacks on PyPy
+    is_refusal = true;  // no class has `__buffer__` on PyPy
 #else
     is_refusal = traceback == nullptr;
 #endif

@@ -58,9 +58,9 @@ buffer_parts parts_of(Buffer buffer) {
   return {buffer_type<typename buffer_of<Buffer>::element>(), buffer.data(), buffer.size()};
 }
 
-/// Returns a memoryview of `copy`, which is a bytes or bytearray object. On failure, returns NULL
-/// with MemoryError set. Sets the fields of the view because memoryview.cast() supports neither
-/// complex numbers nor empty buffers.
+/// Returns a memoryview of `copy`, which is a bytes or bytearray object. The view keeps `copy`
+/// alive. On failure, returns NULL with MemoryError set. Sets the fields of the view because
+/// memoryview.cast() supports neither complex numbers nor empty buffers.
 inline PyObject *view_of_copy(const buffer_parts &parts, PyObject *copy) {
 #ifdef PYPY_VERSION
   // On PyPy, changing the fields after PyMemoryView_FromObject() has no effect.

@@ -81,7 +81,7 @@ TYPEDCALL_OUT_OF_LINE inline PyNativeGiven kind_of_other(PyObject *object) {
   if (PyLong_Check(object)) {
     return PyBool_Check(object) ? PyNativeGiven_BOOL : PyNativeGiven_INT_SUBCLASS;
   }
-  // Both float and complex have nb_absolute. For other types, the MRO need not be searched.
+  // Both float and complex have nb_absolute. The MRO of a type without it need not be searched.
   const PyNumberMethods *number = type->tp_as_number;
   if (number != nullptr && number->nb_absolute != nullptr) {
     if (PyComplex_CheckExact(object)) return PyNativeGiven_COMPLEX;
@@ -96,7 +96,8 @@ TYPEDCALL_OUT_OF_LINE inline PyNativeGiven kind_of_other(PyObject *object) {
 }
 
 /// Returns the kind of `object`. The kind is OTHER if the object has only `__complex__`, because
-/// types have no slot for `__complex__`. GIL: held. Sets no exception, and runs no Python code.
+/// types have no slot for `__complex__`. conversion_rank_of() looks it up. GIL: held. Sets no
+/// exception, and runs no Python code.
 TYPEDCALL_IN_LINE inline PyNativeGiven kind_of(PyObject *object) {
   if (PyLong_CheckExact(object)) return PyNativeGiven_INT;
   if (PyFloat_CheckExact(object)) return PyNativeGiven_FLOAT;

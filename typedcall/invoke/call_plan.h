@@ -8,7 +8,8 @@
 #if TYPEDCALL_IS_SUPPORTED
 #include <pthread.h>
 #endif
-// TYPEDCALL_WITHOUT_FFI is for modules that are linked without libffi.
+// TYPEDCALL_WITHOUT_FFI is for modules that are linked without libffi. They can call only
+// functions whose signatures fit registers and the stack.
 #if TYPEDCALL_IS_SUPPORTED && !defined(TYPEDCALL_WITHOUT_FFI)
 #define TYPEDCALL_INTERNAL_HAS_FFI 1
 #include "typedcall/invoke/ffi_signature.h"

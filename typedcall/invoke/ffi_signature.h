@@ -110,7 +110,8 @@ class ffi_signature {
 
   /// `signature` has the same form as in an entry. If `takes_self` is true, the first argument is
   /// self, which the signature does not show. If the text is not a signature, or libffi rejects it,
-  /// returns nullopt and the position of the fault. GIL: not needed; sets no exception.
+  /// returns nullopt and the position of the fault. The position is the end of the text if libffi
+  /// rejects it. GIL: not needed; sets no exception.
   static std::optional<ffi_signature> make(const char *signature, bool takes_self,
                                            PyNativeSignature_Fault *fault = nullptr) {
     PyNativeSignature parsed;

@@ -13,9 +13,10 @@
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 
-/// The content of a register: an integer or pointer extended to 64 bits, a double, a float in the
-/// low half, or the two floats of a `Zf`. A `g`, `Zd` or `Zg` does not fit, so the value holds the
-/// address of the number. The number must stay valid until the call is over.
+/// The content of a register: an integer or pointer extended to 64 bits (with its sign if it is
+/// signed), a double, a float in the low half, or the two floats of a `Zf`. A `g`, `Zd` or `Zg`
+/// does not fit, so the value holds the address of the number. The number must stay valid until the
+/// call is over.
 ///
 /// Code that writes `bits` directly must extend narrow integers, because callees rely on this.
 struct native_value {
@@ -45,7 +46,7 @@ struct native_value {
     return of(reinterpret_cast<std::uintptr_t>(wide));
   }
 
-  /// Returns the value as a T. The value must have been made from a T, or from a type of the same
+  /// Returns the value as a T. The argument or result must have the type T, or a type of the same
   /// width and class.
   template <class T>
   T get() const {

@@ -116,6 +116,7 @@ struct element_plan {
   bool has_buffers() const {
     return any_input([](PyNativeType type) { return PyNativeType_IsBuffer(type) != 0; });
   }
+  /// Also true for buffers.
   bool has_typed_pointers() const {
     return any_input([](PyNativeType type) { return type.is_pointer != 0; });
   }
@@ -139,8 +140,9 @@ struct no_fallback {
 };
 
 /// `args` and `steps` list the inputs and then the output. `self` is passed first unless it is
-/// null. If `back.holds` is true, each call holds references to its objects, which needs the GIL.
-/// If a C result is not a value, `back` supplies the value, or returns false with an exception set.
+/// null. Uses Python only if the flags or objects require it. If `back.holds` is true, each call
+/// holds references to its objects, which needs the GIL. If a C result is not a value, `back`
+/// supplies the value, or returns false with an exception set.
 template <class Fallback>
 std::intptr_t run_elements(const element_plan &plan, const invoker &invoke, PyObject *self,
                            char *const *args, const std::intptr_t *steps, std::intptr_t count,

@@ -65,7 +65,7 @@ struct TYPEDCALL_HIDDEN shortened : entry_types<Native> {
   using shown_type =
       typename function_of<typename shown::result, decltype(shown_leading() + shown_place())>::type;
 
-  /// True if consumers would use the last parameter as the place for the value.
+  /// True if consumers would mistake the last parameter for the place for the value.
   static constexpr bool is_mistaken() {
     return is_status && places == 0 &&
            is_typed_pointer<last_parameter<typename shown::parameters, shown_kept>>;

@@ -78,9 +78,9 @@ inline constexpr effects<internal::without_gil | PyNativeCallable_THREAD_SAFE> r
 /// range.
 inline constexpr effects<internal::for_double> widened{};
 
-/// Makes a class method. With takes_self, the first parameter is the class.
+/// Makes a def of a type a class method. With takes_self, the first parameter is the class.
 inline constexpr effects<internal::of_class> class_method{};
-/// Makes a static method.
+/// Makes a def of a type a static method, which takes neither the instance nor the class.
 inline constexpr effects<internal::of_static> static_method{};
 
 }  // namespace TYPEDCALL_LAYOUT

@@ -83,8 +83,8 @@ constexpr int pypy_code(PyNativeType type) {
 
 /// The METH_TYPED fields that PyPy reads. If a function may raise, PyPy treats every long result of
 /// -1 and every double result of -0.0 as an error. Therefore functions that raise are offered to
-/// PyPy only if they return objects. PyPy does not pass self. Source: PyPy's branch
-/// py3.10-mb-typed-sig-experiments; docs/ABI.md, section 4.
+/// PyPy only if they return objects. PyPy neither passes self nor supports status results. Source:
+/// PyPy's branch py3.10-mb-typed-sig-experiments; docs/ABI.md, section 4.
 template <class Native>
 struct TYPEDCALL_HIDDEN pypy_fields {
   static constexpr PyNativeSignature signature =

@@ -158,6 +158,8 @@ class TYPEDCALL_HIDDEN module_memory {
                       [] { return -1; });
   }
 
+  // `const`, because the garbage collector traverses several times and must find the same
+  // references each time.
   static_assert(noexcept(std::declval<const State &>().traverse(visitproc(), nullptr)),
                 "typedcall: a module state's traverse() is called by CPython's collector, through "
                 "which nothing may be thrown: say `noexcept`");

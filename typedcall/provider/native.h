@@ -255,7 +255,7 @@ struct TYPEDCALL_HIDDEN native : offered<decltype(Function), Stated> {
         } else {
           plain(values...);
         }
-        // The function can report an error by setting an exception.
+        // The function can report an error only by setting an exception.
         return PyErr_Occurred() != nullptr ? -1 : 0;
       } else if constexpr (std::is_void_v<entry_result>) {
         plain(values...);

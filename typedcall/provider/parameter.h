@@ -51,7 +51,8 @@ constexpr internal::parameter<internal::passing::either, internal::no_default> a
 
 constexpr void arg(std::nullptr_t) = delete;
 
-/// Names a parameter that is passed by position only. The name appears in the documentation.
+/// Names a parameter that is passed by position only. The name appears in the documentation. A
+/// default is set as with arg().
 constexpr internal::parameter<internal::passing::by_position, internal::no_default> positional(
     const char *name) {
   return {name, {}};

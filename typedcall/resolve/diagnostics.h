@@ -183,7 +183,7 @@ TYPEDCALL_COLD inline void add_advice(text *to, const PyTypedcall_Interface *int
 /// Implements set_refusal().
 TYPEDCALL_COLD inline void describe_refusal(const PyTypedcall_Interface *interface,
                                             PyObject *callable, const request &asked) {
-  // Attributes cannot be looked up while an exception is pending.
+  // Attributes cannot be looked up while an exception is pending. The TypeError replaces it anyway.
   PyErr_Clear();
   text name, reason;
   add_name(&name, callable);

@@ -20,14 +20,16 @@ inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
 // An entry is valid as long as its guards hold. No guard reads memory that may have been freed. The
-// callable must be at the remembered address. A new object may be at the address of a freed object,
-// so the callable's PyMethodDef must also match. A new def may also be at the address of a freed
-// def. Therefore results from the side table and from sibling symbols are remembered with an epoch,
-// which changes whenever a row is added or removed. A row is removed before its def or object is
-// freed. A table in front of `ml_name` is remembered only if def, name, table and signature are
-// static data of one shared object, which is never freed. All other tables can change or be freed
-// unnoticed, and are read again each time. The side table is also read again for an object that may
-// have its own table, because that table would take precedence.
+// callable must be at the remembered address, and the caller must have a reference to it. A new
+// object may be at the address of a freed object, so the callable's PyMethodDef must also match. A
+// new def may also be at the address of a freed def, and a def may change. Therefore results from
+// the side table and from sibling symbols are remembered with an epoch, which changes whenever a
+// row is added or removed. A row is removed before its def or object is freed. A def with a sibling
+// symbol is never freed. A table in front of `ml_name` is remembered with the address of the name,
+// and only if def, name, table and signature are static data of one shared object, which is never
+// freed. All other tables can change or be freed unnoticed, and are read again each time. The side
+// table is also read again for an object that may have its own table, because that table would take
+// precedence.
 
 /// Identifies a callable, in addition to its address. `word` is the address of the def for
 /// functions and unbound methods, and the type for other objects.

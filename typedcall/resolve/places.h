@@ -115,8 +115,8 @@ inline const PyNativeCallableTable *sibling_table(const PyTypedcall_Interface *i
 }
 
 /// Sets `*table` to the table for `key`. Returns a reference that keeps the table valid and
-/// `callable` alive. Returns an empty reference if there is no table. If memory runs out,
-/// MemoryError is set. GIL: held; may collect garbage.
+/// `callable` alive. Returns an empty reference if there is no table, or if memory runs out, with
+/// MemoryError set. GIL: held; may collect garbage.
 inline object_ref hold_row(const PyTypedcall_Interface *interface, int space, const void *key,
                            PyObject *callable, const PyNativeCallableTable **table) {
   const void *value = interface->find(interface->state, space, key);
@@ -167,8 +167,8 @@ bool visit_row(const PyTypedcall_Interface *interface, int space, const void *ke
 
 /// Calls `visit` for each table of `callable` until `visit` returns true. See `keeping` for the
 /// arguments. A table from PyPy's struct is valid only during the call to `visit`. The side table
-/// is skipped if `interface` is null. Python code can run when a class with slots is used for the
-/// first time, or in a garbage collection. With keeping::held, may set MemoryError and skip a
+/// is skipped if `interface` is null. Python code can run only when a class with slots is used for
+/// the first time, or in a garbage collection. With keeping::held, may set MemoryError and skip a
 /// table.
 template <keeping kept = keeping::nothing, class Visitor>
 bool visit_tables(const PyTypedcall_Interface *interface, PyObject *callable, Visitor &&visit) {

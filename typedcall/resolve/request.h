@@ -76,7 +76,8 @@ constexpr width_classes make_width_classes() {
 }
 
 /// Returns the same result as PyNativeSignature_Answers, without parsing. `signature` is the
-/// request, and must be canonical. `text` may be any string.
+/// request, and must be canonical. `text` may be any string. A text that satisfies the request is a
+/// canonical signature, too.
 inline bool has_widths_of(const char *signature, const char *text) {
   static constexpr width_classes classes = make_width_classes();
   char before = '\0';  // the character before `signature` and `text`

@@ -79,8 +79,8 @@ PyNative_INLINE int PyNativeType_Internal_SameBesidesConst(PyNativeType a, PyNat
 /// Returns 1 if two types are equivalent in a call, else 0. Equal codes are equivalent, and so are
 /// integers of the same width and signedness. Pointers to equivalent types, and buffers of
 /// equivalent types, are equivalent if both or neither have "k". All other types are different. For
-/// example, bool is not an integer, "d" is not "g" even if both have the same width, and "P" is not
-/// "&d". Source: docs/ABI.md, section 3.
+/// example, bool is not an integer, "d" is not "g" even if both have the same width, and neither
+/// "P" nor "*d" is "&d". An unknown code is equivalent to nothing. Source: docs/ABI.md, section 3.
 PyNative_INLINE int PyNativeType_Equivalent(PyNativeType a, PyNativeType b) {
   return PyNativeType_Internal_SameBesidesConst(a, b) &&
          PyNativeType_IsConst(a) == PyNativeType_IsConst(b);
@@ -95,7 +95,7 @@ PyNative_INLINE int PyNativeType_PassesAs(PyNativeType from, PyNativeType to) {
 }
 
 /// Returns 1 if a function that returns a status or falls back may store its value through an
-/// argument of this type. Source: docs/ABI.md, section 3.
+/// argument of this type, which must be "&" without "k". Source: docs/ABI.md, section 3.
 PyNative_INLINE int PyNativeType_IsPlace(PyNativeType type) {
   return type.is_pointer && !PyNativeType_IsBuffer(type) && !PyNativeType_IsConst(type);
 }

@@ -171,8 +171,9 @@ PyNative_INLINE enum PyNativePassed PyNativeKind_Passed(enum PyNativeKind kind) 
 }
 
 /// True if a result of this kind has an error value. The error value is -1 for signed and floating
-/// types, all ones for unsigned types, and NULL for pointers, strings and objects. Source:
-/// docs/ABI.md, section 3, MAY_RAISE.
+/// types, all ones for unsigned types, and NULL for pointers, strings and objects. A function with
+/// any other result must return a status to report errors. Source: docs/ABI.md, section 3,
+/// MAY_RAISE.
 PyNative_INLINE int PyNativeKind_HasErrorValue(enum PyNativeKind kind) {
   return kind != PyNativeKind_VOID && kind != PyNativeKind_BOOL && kind != PyNativeKind_COMPLEX;
 }

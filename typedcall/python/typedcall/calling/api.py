@@ -1,5 +1,6 @@
 """Tags callables, and finds their native functions: first in native tables, then through adapters. The parts that
-differ between interpreters are in cpython_backend.py and typedcall/pypy/backend.py."""
+differ between interpreters are in cpython_backend.py and typedcall/pypy/backend.py, which must define the same
+names."""
 from __future__ import annotations
 
 import sys
@@ -75,7 +76,8 @@ def entries(f: Any) -> list[Entry]:
 
 
 def signatures(f: Any) -> list[str]:
-    """Returns the signatures that `f` offers, in the order in which they are tried."""
+    """Returns the signatures that `f` offers, in the order in which they are tried. If the list is empty, resolve()
+    raises a TypeError that explains why."""
     # This is a list comprehension because CPython 3.12 crashes if it has no memory for a generator's function.
     return list(dict.fromkeys([entry.signature for entry in entries(f)]))
 
@@ -110,7 +112,7 @@ def resolve(
     `casting` is "exact", the signature must be identical. "equivalent" also accepts types of the same width ("q" for
     "l"). "safe" also accepts entries whose types convert without loss ("d->d" for "f->d"). A function that may fall
     back to `f` is found by its signature in Python ("d->d") and by its own signature ("d&d->i"). Calling the result is
-    the same as calling `f`.
+    the same as calling `f`. If the native function falls back, `f` converts the arguments a second time.
 
     On PyPy, native functions are called through cffi, without the GIL and without checking for exceptions. By default,
     resolve() therefore finds only functions of numbers that need neither the GIL nor self and set no exception. Pass
@@ -198,8 +200,8 @@ def tag(
 
     Pass `parameters` and `defaults` for a function without a usable `inspect.signature`. `parameters` is the list of
     parameters in Python, such as `(x, y, /, octaves=1, *, base=0.0)`. `defaults` are the default values of the last
-    parameters, such as (1, 0.0). Both are used when Python code passes arguments by name or omits them. Consumers
-    written in C and C++ always pass all arguments.
+    parameters, such as (1, 0.0). TypedFunction, Numba and PyPy's accelerated functions use both when Python code passes
+    arguments by name or omits them. Consumers written in C and C++ always pass all arguments.
 
     As with a ctypes prototype, a wrong address or signature crashes the process. Raises ValueError for a faulty
     signature, for unusable flags, for parameters that contradict the signature, and if `f` already has a different
@@ -229,8 +231,8 @@ def add(
     modules have tagged. On older versions, these functions have metadata, which cannot be extended.
 
     While the tag is replaced, other threads may find no tag. Several threads may add overloads at the same time.
-    Raises ValueError if `f` has metadata, or if it already has an equal or equivalent signature ("q" for "l") with
-    another address or other flags."""
+    The behaviour of `f` in Python does not change. Raises ValueError, and changes nothing, if `f` has metadata, or if
+    it already has an equal or equivalent signature ("q" for "l") with another address or other flags."""
     rows, kept = read_rows(f, signature, address, flags, entries)
     _alone(_add, f, rows, kept)
 
@@ -280,8 +282,9 @@ def _replace(f: Any, old: list[Row], old_kept: Any, new: list[Row], new_kept: An
 
 
 def untag(f: Any) -> bool:
-    """Removes the tag of `f`. Returns False if tag() has not tagged `f`. Functions that were resolved before stay
-    callable. The objects that the tag kept alive live as long as these functions and the tagged object."""
+    """Removes the tag of `f`. Returns False if tag() has not tagged `f`. Entries in its metadata or in the instance are
+    not removed. Functions that were resolved before stay callable. The objects that the tag kept alive live as long as
+    these functions and the owner of the tag: the object or, for a builtin function, its module or type."""
     return bool(_alone(_untag, f))
 
 
@@ -292,7 +295,8 @@ def _untag(f: Any) -> bool:
 
 def adopt(f: Any) -> list[str]:
     """Copies the entries that an adapter finds for `f` into the interpreter's side table, where consumers written in C
-    and C++ find them. Does nothing on PyPy, which has no side table. Returns the signatures that can now be found."""
+    and C++ find them. Copies nothing on PyPy, which has no side table. Returns the signatures that can now be found, or
+    an empty list if there are none."""
     existing = backend.own_entries(f)
     if not existing:
         existing = foreign_entries(f)

@@ -1,4 +1,5 @@
-// Runs a typed function over arrays of any number types.
+// Runs a typed function over arrays of any number types. For an element that does not fit, the
+// engine chooses among all overloads, or calls Python.
 #ifndef TYPEDCALL_PYTHON_CALLING_ARRAYS_H_
 #define TYPEDCALL_PYTHON_CALLING_ARRAYS_H_
 
@@ -44,7 +45,7 @@ inline calling::given look_at(PyNativeType type, const char *place) {
 }  // namespace elements
 
 /// The element types of arrays, and the conversions between them and the types of a loop's
-/// function.
+/// function. Immutable after make(), so threads may share it.
 struct array_plan {
   PyNativeSignature types = {};
   std::vector<conversion> inputs;  // empty if the array already has the function's type

@@ -48,8 +48,8 @@ def own_entries(f: Any) -> list[Entry]:
     ]
 
 
-# The rows of each callable that tag() has tagged, and the objects that they keep alive. The rows are None after an
-# equal tag with other objects.
+# The rows of each callable that tag() has tagged, and the objects that they keep alive, unless the callable itself
+# keeps them. The rows are None after an equal tag with other objects.
 _tags: IdentityTable[tuple[list[Row] | None, Any]] = IdentityTable()
 
 

@@ -83,7 +83,7 @@ struct state_with_home : module_state {
     return where != nullptr ? 0 : -1;
   }
   /// Closes the home of a subinterpreter that ends. The main interpreter's home stays open, because
-  /// functions registered with atexit may still call it.
+  /// functions registered with atexit may still call it. python_is_ending() detects its end.
   void end() const {
     if (!where->is_main()) where->is_closed.store(true, std::memory_order_release);
   }

@@ -119,9 +119,9 @@ def _difference(pickled: Any, function: Any) -> str:
 
 
 class Unavailable:
-    """Replaces a pickled function that is not available in this process. Each call looks for the function again. An
-    error while the pickle is read would end a worker of Dask or multiprocessing without any message. Pickling this
-    object writes the pickle of the original function."""
+    """Replaces a pickled function that is not available in this process. Each call looks for the function again, and
+    raises the error if it is still missing. An error while the pickle is read would end a worker of Dask or
+    multiprocessing without any message. Pickling this object writes the pickle of the original function."""
 
     def __init__(
         self, make: Callable[..., Any], question: tuple[Any, ...], error: Exception

@@ -32,7 +32,8 @@ __all__ = ["load_tags", "load_tags_of", "tag_module"]
 
 #: The group of entry points. Each maps a module's name to a function that tags the module.
 _GROUP = "typedcall_tags"
-# The tag functions that have run or are running, each with the module that it tagged.
+# The tag functions that have run or are running, each with the module that it tagged. If the module has been imported
+# again, sys.modules has another object, which is not tagged yet.
 _loaded: dict[tuple[str, str], ModuleType] = {}
 # The tag functions that failed. Only load_tags() runs them again.
 _failed: set[tuple[str, str]] = set()
@@ -56,7 +57,8 @@ def tag_module(
     header and __cplusplus, which is not defined. Otherwise, both branches are read.
 
     `library` is the path of the shared library, or a library opened with ctypes or cffi. The default is the module's
-    own file. `flags` apply to all functions. As with tag(), wrong flags or signatures crash the process.
+    own file. `flags` apply to all functions. As with tag(), wrong flags or signatures are not detected, and may crash
+    the process.
 
     Tags all functions or none. Raises TypeError if a name is not a function of the module, if the module is not a
     shared library, or if a C type is not supported. Raises ValueError for a faulty signature, for a name that is not
@@ -155,7 +157,8 @@ def _declared(module: ModuleType, text: str, prefix: str) -> dict[str, str]:
 
 def load_tags_of(function: Any) -> bool:
     """Runs the tag functions for the module of `function` and for the packages that contain this module. Returns True
-    if any tag function ran. The call is fast if no package provides tags. A failure causes one RuntimeWarning."""
+    if any tag function ran. The call is fast if no package provides tags, because the metadata of installed packages is
+    read only once. A failure causes one RuntimeWarning."""
     name = text_attribute(function, "__module__") or ""
     points: list[importlib.metadata.EntryPoint] = []
     while name:

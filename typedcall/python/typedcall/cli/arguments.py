@@ -90,7 +90,7 @@ def fits(letters: str, value: Any) -> bool:
 
 
 class _Parameter(NamedTuple):
-    """The type code and range of a parameter."""
+    """The type code and range of a parameter. `has_others` is true if infinities and nan are in the range."""
 
     code: Code
     low: Any = None
@@ -166,8 +166,8 @@ class ArgumentMaker:
         self._only_fitting = only_fitting
 
     def all(self, count: int) -> Iterator[tuple[Any, ...]]:
-        """Yields `count` tuples. At most half of them are edge cases. Some contain one value that does not fit. The
-        rest are random."""
+        """Yields `count` tuples. At most half of them are edge cases. Some contain one value that does not fit, but
+        never two, because wrappers may differ in which of them they report. The rest are random."""
         if not self._parameters:
             yield from ((),) * count
             return

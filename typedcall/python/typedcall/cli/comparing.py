@@ -44,7 +44,7 @@ class Verdict:
     examples: list[Example] = field(default_factory=list)
     #: The reason why the entry was not called, or empty.
     skipped: str = ""
-    #: The number of unboxed calls that crashed. These also count as unexplained.
+    #: The number of unboxed calls that ended their process, by a crash or otherwise. These also count as unexplained.
     crashes: int = 0
     #: The reason why the calls stopped early, or empty.
     stopped: str = ""

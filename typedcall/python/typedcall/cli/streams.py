@@ -87,7 +87,7 @@ def report_apart(to_the_end: bool) -> Iterator[None]:
 
 
 def _flush(stream: TextIO) -> None:
-    """Flushes the stream and ignores errors, which would otherwise occur again at exit."""
+    """Flushes the stream and ignores errors, which would otherwise occur again at exit and change the exit status."""
     try:
         stream.flush()
     except (OSError, ValueError):

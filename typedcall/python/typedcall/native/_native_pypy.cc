@@ -24,7 +24,8 @@ struct native_state : typedcall::module_state {
 
 /// Returns the PyMethodDef of an extension's function or method, or null. Only cpyext's exact types
 /// are accepted, because PyCFunction_Check is also true for PyPy's own functions, which have no
-/// PyMethodDef.
+/// PyMethodDef: reading one would crash. A bound method has another type, but its `__func__` is
+/// accepted.
 PyMethodDef *def_of(PyObject *callable) {
   if (Py_TYPE(callable) == &PyCFunction_Type) {
     return reinterpret_cast<PyCFunctionObject *>(callable)->m_ml;

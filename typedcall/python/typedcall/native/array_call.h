@@ -11,7 +11,8 @@
 
 namespace typedcall::python {
 
-/// The function that call_with_array() calls.
+/// The function that call_with_array() calls. An object beside the capsule, where the garbage
+/// collector sees it, must keep the address valid.
 struct array_callee {
   invoker call;
 

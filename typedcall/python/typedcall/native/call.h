@@ -59,8 +59,8 @@ class native_call {
   bool has_bound_self() const { return own_.view.takes_self && !is_unbound_; }
 
   /// Calls the native function. `self` is null if the function takes none, or if `callable` is an
-  /// unbound method. An unbound method's self is the first argument. Returns a new reference, or
-  /// NULL. GIL: held.
+  /// unbound method. An unbound method's self is the first argument, whose type is checked. Returns
+  /// a new reference, or NULL. GIL: held.
   PyObject *operator()(PyObject *callable, PyObject *self, PyObject *const *args,
                        std::size_t nargs) const {
     return with_values(callable, self, args, nargs,

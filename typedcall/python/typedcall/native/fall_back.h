@@ -1,5 +1,5 @@
-// Functions for compiled code: they call Python after a fallback, attach threads, and check for
-// exceptions.
+// Functions for compiled code: they call Python if a native function falls back or does not accept
+// a value, attach threads, and check for exceptions.
 #ifndef TYPEDCALL_PYTHON_NATIVE_FALL_BACK_H_
 #define TYPEDCALL_PYTHON_NATIVE_FALL_BACK_H_
 
@@ -46,8 +46,8 @@ inline void put_exception_aside() {
   Py_XDECREF(traceback);
 }
 
-/// Sets the exception that put_exception_aside() stored for this thread. Always returns NULL, with
-/// an exception set. GIL: held.
+/// Sets the exception that put_exception_aside() stored for this thread. A `raise` statement would
+/// change its __context__. Always returns NULL, with an exception set. GIL: held.
 inline PyObject *raise_again() {
   PyObject *const known = PyThreadState_GetDict();
   PyObject *value = known != nullptr ? PyDict_GetItemString(known, kRaised) : nullptr;
@@ -86,8 +86,8 @@ __attribute__((noinline, cold)) inline void take_exception(PyObject *callable, b
 }
 
 /// Calls the plan's callable with `values` and stores the result at `place`. Returns 0, or -1 after
-/// take_exception(). If the interpreter has ended, returns -1 with no exception set. GIL: none, or
-/// held.
+/// take_exception(). If the interpreter has ended, returns -1 with no exception set. The caller of
+/// the compiled code then stops when it takes the GIL. GIL: none, or held.
 inline int fall_back(const fall_back_plan *plan, const native_value *values, void *place,
                      int clears) {
   wide_value result = {};

@@ -94,7 +94,8 @@ inline PyObject *call_function(PyObject *object, PyObject *const *args, std::siz
       [] { return static_cast<PyObject *>(nullptr); });
 }
 
-/// Like call_function(), for an entry that may fall back.
+/// Like call_function(), for an entry that may fall back. Separate, so that other entries need no
+/// check.
 inline PyObject *call_or_fall_back(PyObject *object, PyObject *const *args, std::size_t nargsf,
                                    PyObject *keywords) {
   typed_function *function = function_of(object);
@@ -142,6 +143,7 @@ inline int clear_function(PyObject *object) {
 #if PY_VERSION_HEX >= 0x030D0000 && PY_VERSION_HEX < 0x030E0000
 /// Python 3.13 lets 10,000 objects free each other recursively, which overflows the stacks of some
 /// threads. This class lowers the limit to 500 while more than 100 TypedFunctions free each other.
+/// C code that a finalizer calls meanwhile has the lower limit, too.
 class shallow_trashcan {
  public:
   shallow_trashcan() {

@@ -1,5 +1,5 @@
 // Finds the scalar C functions of NumPy's generic loops. Needs no headers of NumPy, because NumPy's
-// capsules contain its tables of C functions.
+// capsules contain its tables of C functions, whose order is fixed.
 #ifndef TYPEDCALL_PYTHON_NATIVE_NUMPY_UFUNCS_H_
 #define TYPEDCALL_PYTHON_NATIVE_NUMPY_UFUNCS_H_
 

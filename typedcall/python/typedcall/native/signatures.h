@@ -62,8 +62,8 @@ inline PyObject *kinds() {
   return all;
 }
 
-/// Adds `value` to a module, and releases the reference. Returns false with an exception set if
-/// `value` is null or on failure.
+/// Adds `value` to a module, and releases the reference. A null `value` means that an exception is
+/// already set. On failure or for null, returns false with the exception set.
 inline bool add(PyObject *module, const char *name, PyObject *value) {
   const object_ref kept = object_ref::steal(value);
   return kept && PyObject_SetAttrString(module, name, kept.get()) == 0;

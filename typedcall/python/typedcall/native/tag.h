@@ -1,5 +1,5 @@
 // Tags callables from Python. A tag is a table of entries, with an object that keeps the addresses
-// valid.
+// valid. It lives as long as the side table needs it.
 #ifndef TYPEDCALL_PYTHON_NATIVE_TAG_H_
 #define TYPEDCALL_PYTHON_NATIVE_TAG_H_
 
@@ -86,7 +86,8 @@ inline int tag_callable(const PyTypedcall_Interface *interface, PyObject *callab
   return taken;
 }
 
-/// Returns a new reference to the object that the callable keeps alive for its tags, or to None.
+/// Returns a new reference to the object that the callable keeps alive for its tags, or to None if
+/// the interface keeps it alive.
 inline PyObject *kept_by(PyObject *callable) {
   const object_ref dict = object_ref::steal(PyTC_HostingDict(callable));
   PyObject *kept = dict ? PyTC_Look(dict.get(), PyTypedcall_KEPT_NAME) : nullptr;

@@ -39,7 +39,8 @@ _NAME = re.compile(rb"typedcall\.[\w.]*\.[0-9a-f]{32}")
 # because compiled code may later be linked into other code.
 _binding = RenewedLock()
 _bound: dict[str, tuple[Symbol, int, Any]] = {}
-# The functions without a symbol, with the objects that keep their addresses valid.
+# The functions without a symbol, by the address in compiled code and the function's id, with the objects that keep
+# their addresses valid.
 _numbers: dict[tuple[int, int], tuple[Any, Any]] = {}
 # The plans of functions that fall back, by the function's id and the types in Python.
 _plans: dict[tuple[int, str], tuple[int, Any]] = {}
@@ -202,9 +203,9 @@ def _helper(what: str) -> tuple[Symbol, tuple[int, Any]]:
 def address(
     context: Any, builder: Any, function: Any, entries: list[Entry], what: str, of: Any = None
 ) -> Any:
-    """Returns a function's address, as a value in the generated code. Its type is a pointer to an LLVM function of
-    type `of`, or to bytes. If no other process can find the function, the code contains the address as a number, and
-    is not cached."""
+    """Returns the address that `what` means for a function (see Symbol.what), as a value in the generated code. Its
+    type is a pointer to an LLVM function of type `of`, or to bytes. If no other process can find the function, the code
+    contains the address as a number, and is not cached."""
     symbol = _symbol(function, entries, what)
     target = _target(function, entries, what)
     if symbol is not None and _bind(symbol, *target):
@@ -250,8 +251,8 @@ class _UnknownType:
 
 
 def type_again(symbol: Symbol | None) -> Any:
-    """Returns the type that reduce_type() stored, or an _UnknownType if the function has changed. Numba's index files
-    call this function. An exception while such a file is read would end the program."""
+    """Returns the type that reduce_type() stored, or an _UnknownType if the function has changed or is missing. Numba's
+    index files call this function. An exception while such a file is read would end the program."""
     from numba import typeof
 
     if symbol is not None:

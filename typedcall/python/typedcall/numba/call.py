@@ -45,7 +45,7 @@ class Call:
         """The caller must keep the function and its entries alive until the process ends."""
         self._function = function
         self._entries = entries
-        #: The chosen overloads for each tuple of argument types.
+        #: The chosen overloads for each tuple of argument types. Must be filled before code is generated.
         self.choices: dict[tuple[Any, ...], Choice] = {}
         self._backs: dict[tuple[Any, ...], FallBack] = {}
         self._has_warned = False

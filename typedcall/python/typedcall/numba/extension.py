@@ -87,7 +87,8 @@ def _typeof(fallback: Any, function: Any, context: Any) -> Any:
         target = cpu_target.target_context
         target.insert_func_defn([(call.lower, template.key, any_types)])
         existing = TypedFunctionType(template, function, entries)
-        # Removes the definition of the function when the type is freed.
+        # Removes the definition of the function, and the objects that only it keeps alive, when the type is freed. Call
+        # and address() keep alive what compiled code needs.
         weakref.finalize(existing, target.remove_user_function, template.key).atexit = False
         _known[id(function)] = existing
     return existing
@@ -115,7 +116,8 @@ class TypedFunctionType(types.Function):
         return reduce_type(self.function, self.entries)
 
 
-# Numba's functions that register() has replaced, by the type that they dispatch on.
+# Numba's functions that register() has replaced, by the type that they dispatch on. Empty while typedcall is not
+# registered.
 _before: dict[Any, Any] = {}
 
 

@@ -81,7 +81,7 @@ class FallBack:
             context, builder, "FALL_BACK", ir.FunctionType(ir.IntType(32), arguments)
         )
         plan = address(context, builder, self._function, self._entries, self._plan)
-        # The exception is cleared, because code inside a `try` may catch it without reading it.
+        # Inside a `try`, the exception is cleared, because the code may catch it without reading it.
         in_try = context.call_conv.check_try_status(builder).in_try
         failed = builder.call(
             call,

@@ -117,7 +117,8 @@ class AttachedCall(NamedTuple):
 
     def _is_attached(self) -> Any:
         """Returns a condition that is true if this thread is attached. The test is made once, at the start of the
-        compiled function. IS_ATTACHED is declared `readnone`, so LLVM can move the test out of loops."""
+        compiled function, because the functions that it calls do not change the result. IS_ATTACHED is declared
+        `readnone`, so LLVM can move the test out of loops."""
         builder = self.builder
         owner = builder.function
         if not hasattr(owner, "typedcall_attached"):

@@ -1,4 +1,5 @@
-// The extension module `typedcall.numpy._numpy_bridge`, which makes ufuncs.
+// The extension module `typedcall.numpy._numpy_bridge`, which makes ufuncs. Needs no headers of
+// NumPy, because numpy_ufuncs.h finds NumPy's C functions.
 #define PY_SSIZE_T_CLEAN
 #include "../native/numpy_ufuncs.h"
 #include "converting.h"

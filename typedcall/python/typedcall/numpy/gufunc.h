@@ -188,8 +188,8 @@ class gufunc_loop {
            alignof(std::max_align_t);
   }
 
-  // A row for output is copied only if it has gaps. Rows of bools are always copied, because their
-  // bytes may have any values.
+  // A row is copied if it has gaps. Rows of bools are always copied, because their bytes may have
+  // any values, which the loop must not change.
   bool is_copied(const gufunc_argument &each, const std::intptr_t *lengths,
                  const std::intptr_t *steps) const {
     const int step = each.output >= 0 ? each.output_step : each.input_step;

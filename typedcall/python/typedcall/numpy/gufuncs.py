@@ -16,7 +16,7 @@ __all__ = ["MOST_WIDE_LOOPS", "TRUTHS", "RowLoop", "core_of", "read_core", "row_
 _TUPLES = re.compile(r"\s*\([^()]*\)\s*(,\s*\([^()]*\)\s*)*")
 _NAMES = "nmpqrstuvw"
 MOST_WIDE_LOOPS = 64
-#: For a bool parameter, NumPy casts other numbers to these types.
+#: For a bool parameter, NumPy casts other numbers to these types, which preserves their truth values.
 TRUTHS = ["d", "Zd"]
 
 #: The name of the core dimension of each input and output, or "" for a number.

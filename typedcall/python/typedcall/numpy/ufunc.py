@@ -78,9 +78,10 @@ class _Loop(NamedTuple):
 
     #: The entry that values of the arrays' types prefer.
     entry: Entry
-    #: The types of the arrays, the output last.
+    #: The types of the arrays, the output last. They may differ from the entry's types.
     letters: tuple[str, ...]
-    #: The rows from rows_to_rank(), and the entries that NumPy can call. Both are empty if there is no choice.
+    #: The rows from rows_to_rank(), and the entries that NumPy can call. Both are empty if the arrays have the entry's
+    #: own types and there is no choice.
     among: tuple[tuple[str, int, int], ...] = ()
     called: tuple[Entry, ...] = ()
 
@@ -154,7 +155,8 @@ def _wide_result(entry: Entry) -> str:
 
 def _result(candidates: list[Entry], own: _Loop | None) -> str:
     """Returns the type of the result array if any of these entries may be called. This is the type of the loop's own
-    entry, or NumPy's type for a Python result if another entry has a wider one."""
+    entry, or NumPy's type for a Python result if another entry has a wider one. The loop itself detects results that do
+    not fit."""
     wide = [_wide_result(each) for each in candidates]
     made = "l" if set(wide) == {"l", "L"} else wide[0]
     if own is None:
@@ -193,8 +195,9 @@ def _all_loops(found: list[Entry], own_loops: list[_Loop], takes_truth: bool) ->
 def _in_order(loops: list[_AnyLoop]) -> list[_AnyLoop]:
     """Sorts loops for NumPy, which uses the first loop to whose types it can cast. A loop comes after
     all loops with narrower types, or with ints in place of its floats. Among the others, loops with fewer floats come
-    first, and then loops with more bools. In another order, wide types would hide narrow ones, and floats or ints
-    would hide the ints or bools that Python prefers."""
+    first, and then, without floats, loops with more bools. The rest stay in the order in which Python tries the
+    overloads. In another order, wide types would hide narrow ones, and floats or ints would hide the ints or bools that
+    Python prefers."""
     import numpy
 
     def order(loop: _AnyLoop) -> tuple[int, int]:
@@ -263,14 +266,16 @@ def ufunc(function: Any, name: str | None = None, *, signature: str | None = Non
     """Returns a numpy.ufunc with a loop for each overload of `function` whose types are numbers. The result is always
     the same object if the function can be imported by its name. The ufunc keeps `function` alive.
 
-    A ufunc is pickled as the names of the function and its module. The reading process makes the ufunc again. A call
-    raises ImportError if that process lacks the module, and TypeError if its loops have other types.
+    A ufunc is pickled as the names of the function and its module. The function may be a static method, or be defined
+    in the script itself. The reading process makes the ufunc again. A call raises ImportError if that process lacks the
+    module, and TypeError if its loops have other types.
 
     The loops are in the order in which Python tries the overloads, but narrow types come before wide types, and ints
     before floats. There are also loops over 64-bit ints for narrower ints, and over doubles for floats. Bools of a
     function without overloads have loops over doubles and complex numbers. These loops convert elements as `function`
-    does, and call `function` for an int that does not fit. The results of these loops are int64 and float64. All loops
-    have as many arguments as the first overload, or as `signature`, such as `(),()->()`.
+    does, and call `function` for an int that does not fit, so that its OverflowError is raised. The results of these
+    loops are int64 and float64. All loops have as many arguments as the first overload, or as `signature`, such as
+    `(),()->()`.
 
     A function that takes buffers becomes a generalised ufunc, with a signature such as `(n)->()` for `*kd->d`. Each
     buffer is a row of an array. Rows with gaps are copied. `signature` declares in NumPy's notation which lengths are
@@ -280,8 +285,8 @@ def ufunc(function: Any, name: str | None = None, *, signature: str | None = Non
 
     NumPy calls loops without the GIL. Loops of overloads that may raise or are not thread-safe acquire the GIL. If an
     overload falls back for an element, `function` is called. After an exception, the rest of the output is unchanged,
-    or undefined if it is converted. NumPy before 1.22 does not check for exceptions, so overloads that may raise are
-    omitted. Raises TypeError as typedcall.resolve() does, and ImportError on PyPy."""
+    or undefined if it is converted. With NumPy before 1.22, which does not check for exceptions, overloads that may
+    raise are omitted. Raises TypeError as typedcall.resolve() does, and ImportError on PyPy."""
     if sys.implementation.name == "pypy":
         raise ImportError("CPython only: ufunc() needs NumPy's C API, which PyPy emulates")
     with extension_of("ufunc()"):

@@ -116,7 +116,7 @@ def accelerate(module: ModuleType, *, trust: Any = None) -> Acceleration:
     """On PyPy, replaces the typed functions of `module`, and the typed static methods of its classes. The replacement
     calls the C function through cffi if the arguments have exactly its types (an int that fits, a float, a bool).
     Otherwise it calls the original. Results, exceptions, names, documentation, signature and pickling by name do not
-    change. `__wrapped__` is the original. restore() undoes the replacement.
+    change. `__wrapped__` is the original. Repeating the call changes nothing. restore() undoes the replacement.
 
     The replacement calls only entries that need neither the GIL nor self, set no exception, and have no objects or
     pointers. If the C function falls back, the original is called. PyPy releases the GIL around a cffi call, so the
@@ -125,13 +125,15 @@ def accelerate(module: ModuleType, *, trust: Any = None) -> Acceleration:
 
     `trust` is "thread_safe" or "pure" for all functions of the module, or a list of names from the result. `trust`
     promises that these C functions do not use Python, and are safe in several threads. If this is wrong, results are
-    wrong or the process crashes. The promise lasts until restore(). Flags of an entry take precedence. The result's
+    wrong or the process crashes. The promise lasts until restore(). Flags of an entry take precedence. Rows in PyPy's
+    own layout or that of the seed post have no flag for the GIL, so the promise applies to them. The result's
     `untrusted` lists the functions that only lack a promise.
 
-    Modules that have already imported a function (`from module import f`) keep the original. Such an original cannot
-    be pickled until restore(), because its name refers to another object. On CPython, nothing is installed, and the
-    result reports this. Raises TypeError if `module` is not a module or `trust` has the wrong type. Raises ValueError
-    for an unknown effect, or for a name of no typed function."""
+    Modules that have already imported a function (`from module import f`) keep the original, unless `module` itself
+    imported it from there. Such an original cannot be pickled until restore(), because its name refers to another
+    object. On CPython, nothing is installed, and the result reports this. Errors are raised before any change. Raises
+    TypeError if `module` is not a module or `trust` has the wrong type. Raises ValueError for an unknown effect, or for
+    a name of no typed function."""
     _check_module(module)
     promise = read_trust(trust)
     if not IS_PYPY:
@@ -174,8 +176,8 @@ def accelerate(module: ModuleType, *, trust: Any = None) -> Acceleration:
 
 
 def restore(module: ModuleType) -> list[str]:
-    """Restores the functions that accelerate(module) replaced. Returns their names. Raises TypeError if `module` is
-    not a module."""
+    """Restores the functions that accelerate(module) replaced, and ends the promises about them. Returns their names.
+    Raises TypeError if `module` is not a module."""
     _check_module(module)
     restored = []
     for namespace, attribute, shown, function in _places(module):

@@ -76,8 +76,8 @@ class TypedFunction:
         self._boxed = by_position(function)
         if self._reason is None:
             self.pointer = native_pointer(entry.signature, entry.address, entry.keep_alive)
-            # The GIL prevents concurrent calls. Tagged functions use a lock instead, because a ctypes callback waits
-            # for the GIL even if its own thread holds it.
+            # The GIL prevents concurrent calls, including those to the wrapper. Tagged functions use a lock instead,
+            # because a ctypes callback waits for the GIL even if its own thread holds it.
             self._is_alone = not entry.place.endswith(" metadata")
             flags = entry.flags | Flags.ACQUIRES_GIL if self._is_alone else entry.flags
             self._native = _native.make_call(entry.signature, int(flags), entry.address)

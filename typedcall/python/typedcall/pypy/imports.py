@@ -39,9 +39,10 @@ class _Loader:
 
 
 class ImportHook:
-    """Accelerates these modules and their submodules. "*" stands for all extension modules. Modules are accelerated
-    when they are imported or reloaded, or at once if they have been imported. The hook is removed by remove(),
-    or at the end of a `with` block. Modules stay accelerated. On CPython, nothing is installed.
+    """Accelerates the modules named in `modules`, and their submodules. "*" stands for all extension modules. Modules
+    are accelerated when they are imported or reloaded, or at once if they have been imported. The hook is removed by
+    remove(), or at the end of a `with` block. Modules stay accelerated. Other finders and loaders work as before. On
+    CPython, nothing is installed.
 
     `trust` is "thread_safe" or "pure", as for accelerate(), and applies to all functions of these modules. A list of
     names can only be passed to accelerate(). Raises TypeError for a list of names, and if `modules` is neither a str
@@ -123,7 +124,7 @@ class ImportHook:
         return any(finder is self for finder in sys.meta_path)
 
     def remove(self) -> None:
-        """Removes the hook."""
+        """Removes the hook. Repeating it changes nothing."""
         sys.meta_path[:] = [finder for finder in sys.meta_path if finder is not self]
 
     def __enter__(self) -> ImportHook:

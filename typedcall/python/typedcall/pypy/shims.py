@@ -1,5 +1,5 @@
-"""Makes shims for PyPy: Python functions that call a C function through cffi if the arguments have its types, and
-otherwise the boxed wrapper."""
+"""Makes shims for PyPy: Python functions that call a C function through cffi if the arguments have its types or, for
+resolve(), can be converted to them, and otherwise the boxed wrapper."""
 from __future__ import annotations
 
 import contextlib
@@ -22,13 +22,15 @@ from typedcall.tools.parameters import MISSING, Parameters, constant_of, paramet
 
 __all__ = ["direct_call", "make_shim"]
 
-# The exact Python type for a parameter of each kind.
+# The exact Python type for a parameter of each kind. cffi converts its values like the wrapper, or raises
+# OverflowError.
 _PYTHON_TYPES = {"bool": "_bool", "signed": "_int", "unsigned": "_int", "floating": "_float"}
 #: The kinds of values in typedcall/overload_choice.h that correspond to these types.
 _KINDS = {"_bool": "BOOL", "_int": "INT", "_float": "FLOAT"}
 
-#: For each type, a test for objects that can be converted, and an expression that converts them like the wrapper. For
-#: an int, cffi would call `__int__` instead of `__index__`.
+#: For each type, a test for objects that can be converted, and an expression that converts them like the wrapper. Only
+#: old versions of cffi call `__float__` of a subclass of float. For an int, cffi would call `__int__` instead of
+#: `__index__`.
 _CONVERSIONS = {
     "_bool": ("True", "_bool({})"),
     "_int": ("_hasattr(_type({}), '__index__')", "_index({})"),
@@ -69,8 +71,8 @@ def _first(types: tuple[str, ...], entries: Sequence[Entry]) -> Entry:
 
 def _choices(entries: Sequence[Entry]) -> list[_Choice]:
     """Returns the entries that Python chooses for arguments of exactly their types. Ints that do not fit are left to
-    the wrapper. Entries that cannot be called here are included as unusable, because no other entry may be called for
-    their types."""
+    the wrapper. Entries that cannot be called here, or for whose types the wrapper first tries an entry with other
+    types, are included as unusable, because no other entry may be called for their types."""
     found: dict[tuple[str, ...], _Choice] = {}
     for entry in entries:
         types = _types(entry)
@@ -86,7 +88,8 @@ def _choices(entries: Sequence[Entry]) -> list[_Choice]:
 
 
 def _is_own_name(name: str) -> bool:
-    """True if generated code can use this name, which must not clash with the shim's own names."""
+    """True if generated code can use this name, which must not clash with the shim's own names, nor be changed by NFKC,
+    to which Python normalises names in code."""
     return type(name) is str and not name.startswith("_") and unicodedata.normalize("NFKC", name) == name
 
 
@@ -134,7 +137,8 @@ def _falls_back(choice: _Choice) -> bool:
 
 
 def _branch(i: int, choice: _Choice, arguments: Sequence[str], left_out: Sequence[str]) -> list[str]:
-    """Returns code that calls the C function if the arguments have its types."""
+    """Returns code that calls the C function if the arguments have its types or, with `converts`, can be converted to
+    them."""
     buffers = [at for at, each in enumerate(choice.types) if each[0] == "*"]
     tests, passed = [], []
     for at, (argument, each) in enumerate(zip(arguments, choice.types)):
@@ -241,7 +245,7 @@ def _compile(wrapper: Any, choices: Sequence[_Choice], parameters: Parameters | 
         namespace["_refused"] = _refuser(wrapper, parameters, defaults)
         namespace.update((f"_default{i}", each) for i, each in enumerate(defaults))
         # An entry without the last parameters does the same as the whole function with their defaults, and may be
-        # faster.
+        # faster if the whole function falls back.
         whole = [choice for choice in choices if len(choice.types) == len(defaults)]
         falls_back = any(map(_falls_back, whole))
         choices = [each for each in choices if each not in whole and falls_back and not _falls_back(each)] + whole

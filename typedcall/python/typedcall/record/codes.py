@@ -1,4 +1,5 @@
-"""The type codes of signatures, and the list of flags. Both come from the extension module, or from no_native.py."""
+"""The type codes of signatures, and the list of flags. They are defined in typedcall/signature/type_codes.h and
+typedcall/native_callable.h. Both come from the extension module, or from no_native.py."""
 from __future__ import annotations
 
 from typing import NamedTuple

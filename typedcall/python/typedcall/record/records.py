@@ -80,7 +80,7 @@ class View(NamedTuple):
     verdict: str
     #: The state in which a thread must call it: "NOTHING" (any), "THREAD" (attached) or "NO_GIL".
     hold: str
-    #: The call succeeded if ((bits & mask) == expected) is is_value_if_equal.
+    #: If ((bits & mask) == expected) is is_value_if_equal, the call succeeded. Otherwise, `verdict` says what to check.
     mask: int
     expected: int
     is_value_if_equal: bool

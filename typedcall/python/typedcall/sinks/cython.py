@@ -94,8 +94,8 @@ def export_to_cython(module: ModuleType | str) -> list[str]:
 
 
 def cython_declarations(module: ModuleType | str) -> str:
-    """Returns the text of a .pxd file for these functions. Each `cdef` line declares whether the function needs the
-    GIL and may raise. Raises TypeError and ImportError as export_to_cython() does."""
+    """Returns the text of a .pxd file for the functions that export_to_cython() exports. Each `cdef` line declares
+    whether the function needs the GIL and may raise. Raises TypeError and ImportError as export_to_cython() does."""
     lines = []
     for name, entry in sorted(_functions(read_module(module)).items()):
         arguments, result = c_types(entry.signature, _IN_SOURCE)

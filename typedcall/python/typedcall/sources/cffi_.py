@@ -40,7 +40,8 @@ def _is_variadic(declared: Any) -> bool:
 
 def _may_call_python(address: int, is_data: bool, lib_type: type) -> bool:
     """True if the function may call Python. A callback owns its callable. After a cast, or in a struct, a callback
-    looks like any other pointer."""
+    looks like any other pointer. So does a function declared as extern "Python", which is a C function of the compiled
+    cffi module."""
     library = library_of(address)
     if library is None or not is_data:
         return library is None

@@ -125,8 +125,8 @@ def _shares_memory(pointer: Any) -> bool:
 
 def address_of(pointer: Any) -> tuple[int, Any]:
     """Returns the address in a function pointer or c_void_p, and the object that keeps it valid. A pointer with memory
-    of its own keeps its address valid. A pointer that shares memory may change, so its object is a tuple of all
-    objects on which it depends."""
+    of its own keeps its address valid. A pointer that shares memory may change, so its object is a tuple of all objects
+    on which it currently depends, as far as ctypes knows."""
     while True:
         address = _read(pointer)
         if not _shares_memory(pointer):

@@ -117,7 +117,7 @@ def _takes_objects(declared: Declaration, text: str) -> bool:
 
 
 def capsules_of(module: Any) -> dict[str, Any]:
-    """Returns the capsules in a module's `__pyx_capi__`, by name."""
+    """Returns the capsules in a module's `__pyx_capi__`, by name. The dict is empty if there are none."""
     capi = attribute(module, "__pyx_capi__")
     if not is_a(capi, dict):
         return {}
@@ -125,13 +125,13 @@ def capsules_of(module: Any) -> dict[str, Any]:
 
 
 def variants_of(function: Any) -> list[Any]:
-    """Returns the variants of a fused function."""
+    """Returns the variants of a fused function, or an empty list for any other object."""
     variants = attribute(function, "__signatures__")
     return [variant for _, variant in members(variants)] if is_mapping(variants) else []
 
 
 def exported(function: Any) -> list[tuple[str, Any]]:
-    """Returns (name, capsule) for each variant of a cpdef function."""
+    """Returns (name, capsule) for each variant of a cpdef function, or an empty list for any other object."""
     module = module_of(function)
     capsules = capsules_of(module)
     name = text_attribute(function, "__name__")

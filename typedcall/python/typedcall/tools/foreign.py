@@ -98,7 +98,7 @@ def is_mapping(obj: Any) -> bool:
 
 
 def module_of(obj: Any) -> Any:
-    """Returns the object's module in sys.modules, or None."""
+    """Returns the object's module in sys.modules, which may hold any object, or None."""
     name = text_attribute(obj, "__module__")
     return sys.modules.get(name) if name else None
 

@@ -111,7 +111,8 @@ def callback(
     parameter. `f` may instead receive the elements of an array as numbers. An output array is also an argument, or
     receives the single value that `f` returns. If the C function returns a status, `f` returns it, or returns nothing,
     which means `success`. `arrays` describes library types that hold doubles. The name of a type is mapped to two C
-    functions. They return the pointer to the elements, and their number as a 64-bit integer.
+    functions (addresses or ctypes functions). They return the pointer to the elements, and their number as a 64-bit
+    integer.
 
     The callback calls the first entry that accepts the values unchanged. Otherwise, it calls the first entry that
     accepts them after lossless conversions. If that function falls back, `f` itself is called. An exception is stored

@@ -132,7 +132,8 @@ struct compiled<R(P...), Result(A...)> {
 
 /// A shape, spelled as in shape.py (the C type, the origin of each argument, the destination of the
 /// result), with its functions: `plain` for ordinary entries, and `back` for entries with
-/// FALLS_BACK. `plain` is null if the entry's own function can be used.
+/// FALLS_BACK. `plain` is null if the entry's own function can be used: its arguments are in the
+/// same registers, and it ignores the others.
 struct compiled_shape {
   const char *text;
   void *plain, *back;

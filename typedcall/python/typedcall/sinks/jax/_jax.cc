@@ -27,7 +27,7 @@ struct element_function {
   loop over;
   calling::overloads functions;
   object_ref callable;
-  bool is_free;  ///< true if any thread may call all functions
+  bool is_free;  ///< true if any thread may call all functions without preparation
 };
 
 using state = state_with_one_home;

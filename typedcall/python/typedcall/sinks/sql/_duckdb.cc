@@ -41,7 +41,8 @@ void destroy_later(void *data) {
   self->next = unneeded.load();
   while (!unneeded.compare_exchange_weak(self->next, self)) {
   }
-  // If this cannot be scheduled, the function is destroyed with the next one.
+  // If this cannot be scheduled, the function is destroyed with the next one or by the next
+  // install().
   Py_AddPendingCall(release_unneeded, nullptr);
 }
 
@@ -119,7 +120,7 @@ TYPEDCALL_RARE PyObject *install(PyObject *module, PyObject *load, const char *n
   const object_ref result = object_ref::steal(PyObject_CallObject(load, nullptr));
   current = outer;
   if (wanted.is_done) {
-    // Interrupts must not be cleared here.
+    // Exceptions that are not an Exception, such as interrupts, must not be cleared here.
     if (!result && !PyErr_ExceptionMatches(PyExc_Exception)) return nullptr;
     PyErr_Clear();
     Py_RETURN_NONE;
@@ -132,8 +133,8 @@ typedcall::method_table methods = methods_of<install>();
 
 }  // namespace
 
-/// DuckDB loads an extension only once, but retries after a failure. This function always reports a
-/// failure, so that more functions can be added later.
+/// DuckDB loads an extension only once into a database, but retries after a failure. This function
+/// always reports a failure, so that more functions can be added later.
 extern "C" __attribute__((visibility("default"))) bool typedcall_sql_init_c_api(
     handle info, const duckdb::access *access) {
   order *const wanted = current.exchange(nullptr);

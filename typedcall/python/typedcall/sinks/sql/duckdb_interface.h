@@ -1,5 +1,5 @@
 // The parts of DuckDB's C interface for extensions that typedcall uses, copied from
-// duckdb_extension.h, API version v1.2.0. Later versions only add to this interface.
+// duckdb_extension.h, API version v1.2.0. Later versions only append to this interface.
 #ifndef TYPEDCALL_PYTHON_SQL_DUCKDB_INTERFACE_H_
 #define TYPEDCALL_PYTHON_SQL_DUCKDB_INTERFACE_H_
 

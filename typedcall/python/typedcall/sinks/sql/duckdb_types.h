@@ -234,7 +234,8 @@ TYPEDCALL_RARE inline std::vector<sql_types> lists_of(const overloads &functions
   for (int level = argument_types::kLevels; level-- > 0 && found.empty();) {
     found = combined(arguments, level);
   }
-  // Otherwise, DuckDB could cast to another kind, because that costs less than two casts to BIGINT.
+  // If the entries' own types were also registered, DuckDB could cast to another kind, because that
+  // costs less than two casts to BIGINT.
   if (ranked > 1 && !found.empty()) return found;
   for (const sql_types &each : own) {
     if (std::find(found.begin(), found.end(), each) == found.end()) found.push_back(each);

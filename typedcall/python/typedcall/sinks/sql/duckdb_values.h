@@ -77,7 +77,7 @@ constexpr std::array<converter, sizeof...(at)> make_converters(std::index_sequen
 }
 constexpr auto kConverters = make_converters(std::make_index_sequence<kNumbers * kNumbers>());
 
-/// The vector of an argument, with one value per row.
+/// The vector of an argument, which DuckDB has flattened to one value per row.
 struct column {
   sql_type type;
   /// True if a C function expects a NUL after the text, where DuckDB stores none.
@@ -143,7 +143,7 @@ struct column {
   }
 
   /// Returns the value as a Python object, or null with an exception set. GIL: held. Must not
-  /// throw, because the GIL would stay held.
+  /// throw, because the GIL would stay held, so texts are not copied.
   object_ref box(std::uint64_t row) {
     const given value =
         type == VARCHAR ? given::text(text_at(row).begin(), text_at(row).length) : look(row);

@@ -15,7 +15,8 @@ from typing import Any
 from typedcall.tools.locks import RenewedLock
 
 _MODULE = "typedcall.sinks.sql._duckdb"
-# register() holds this lock, because DuckDB may load the extension in any thread.
+# register() holds this lock, because DuckDB may load the extension in any thread, and must find only the functions of
+# one call.
 _registering = RenewedLock()
 # The path of the extension module, by the path of its loaded copy.
 _originals: dict[str, str] = {}

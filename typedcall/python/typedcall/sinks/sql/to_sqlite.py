@@ -1,5 +1,5 @@
-"""Registers typed functions with SQLite connections of APSW or `sqlite3`. The extension module is also the extension
-that a connection loads."""
+"""Registers typed functions with SQLite connections of APSW, or of `sqlite3` if Python was built with loadable
+extensions. The extension module is also the extension that a connection loads."""
 from __future__ import annotations
 
 import atexit

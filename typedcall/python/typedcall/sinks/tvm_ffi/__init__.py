@@ -56,7 +56,8 @@ def _extension() -> Any:
 
 
 def _as_buffer(tensor: Any) -> Any:
-    """Returns a buffer of the tensor's memory, or the tensor itself if that is not possible."""
+    """Returns a buffer of the tensor's memory that keeps the tensor alive, or the tensor itself if that is not
+    possible."""
     found = _extension().elements(tensor.__chandle__())
     if found is None or found[0] not in _ELEMENTS:
         return tensor
@@ -80,9 +81,9 @@ def function(f: Any) -> Any:
     floats and bools; `s` and `*s` accept a str; `*kB` accepts bytes. Buffers accept one-dimensional contiguous CPU
     tensors. If no overload fits or the overload falls back, `f` is called as tvm-ffi calls any Python function. If an
     overload has buffers, `f` receives tensors as ctypes arrays of the same memory. Functions that are THREAD_SAFE and
-    need no thread state run without the GIL. Other functions acquire the GIL. Exceptions become errors of tvm-ffi:
-    Exceptions that tvm-ffi has names for, such as ValueError and TypeError, keep their type in Python. Others become
-    RuntimeError.
+    need no thread state run without the GIL, in the caller's thread. Other functions acquire the GIL. Exceptions become
+    errors of tvm-ffi: Exceptions that tvm-ffi has names for, such as ValueError and TypeError, keep their type in
+    Python. Others become RuntimeError.
 
     The result keeps `f` alive. Raises ImportError without tvm-ffi, or if its version has a different C ABI. Raises
     TypeError if `f` has no entry for tvm-ffi."""
@@ -91,14 +92,14 @@ def function(f: Any) -> Any:
     extension = _extension()
     found = offered(f)
     entries = usable(f, "tvm-ffi", lambda entry: valueless(entry, "tvm-ffi", _ARGUMENTS), found)
-    # A tvm-ffi function keeps this callable alive and calls it.
+    # A tvm-ffi function keeps this callable alive and calls it. It also detects that Python has been finalized.
     boxed = functools.partial(by_position(f))
     if any(is_buffer(letters) for entry in entries for letters in entry.python_types()[0]):
         boxed = functools.partial(_call_with_buffers, by_position(f))
     boxed.typed_entries = [entry.keep_alive for entry in entries]  # type: ignore[attr-defined]
     fallback = tvm_ffi.convert(boxed)
     create = tvm_ffi.get_global_func("ffi.FunctionFromExternC")
-    # Only tvm-ffi's function frees the bridge, so no step before create() may fail.
+    # Only tvm-ffi's function frees the bridge, so no step between make_bridge() and create() may fail.
     bridge, call, deleter = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
     bridge.value, call.value, deleter.value = extension.make_bridge(
         rows_to_rank(found, entries), fallback.__chandle__())

@@ -1,4 +1,5 @@
-// The extension module `typedcall.sinks.tvm_ffi._tvm_ffi`.
+// The extension module `typedcall.sinks.tvm_ffi._tvm_ffi`. tvm-ffi is not needed to compile or link
+// it.
 #define PY_SSIZE_T_CLEAN
 #include "typedcall/provider.h"
 

@@ -152,7 +152,7 @@ class tvm_closure {
     std::memcpy(result, &wide, sizeof(wide));
   }
 
-  /// Stores a result, or an error value.
+  /// Stores a result, or `error` instead if it is nonzero and the result is floating.
   void store(native_value value, double error, void *result) const {
     const bool is_real = types_.result.kind == PyNativeKind_FLOATING;
     if (is_real && error != 0) value = types_.result.of_real(error);
