@@ -62,7 +62,7 @@ def main():
             sys.exit("cinderx_loop: %s has no %s" % (sys.executable, needed))
     with tempfile.TemporaryDirectory() as folder:
         build_module.build(EXAMPLE / "counter.cc", folder)
-        declared = python(folder, "-m", "typedcall", "cinderx", "counter")
+        declared = python(folder, str(EXAMPLE / "write_declarations.py"), "counter")
         behind = (EXAMPLE / "loop_behind_declarations.py").read_text(encoding="utf-8")
         pathlib.Path(folder, "static_loop.py").write_text(declared + behind, encoding="utf-8")
         pathlib.Path(folder, "boxed_loop.py").write_text(BOXED, encoding="utf-8")

@@ -8,7 +8,7 @@ try:
 except ImportError as error:
     sys.exit(
         "CinderX is not here (%s): it is for CPython 3.14 and 3.15, and comes by "
-        "pip install 'typedcall[cinderx]'" % error
+        "pip install cinderx" % error
     )
 install()  # from here on Static Python compiles modules that import __static__
 import cinderx.jit

@@ -1,4 +1,4 @@
-# Put the output of `python -m typedcall cinderx counter` in front of this code, in the same module,
+# Put the output of `write_declarations.py counter` in front of this code, in the same module,
 # because Static Python's compiler does not see declarations in other modules.
 # ruff: noqa: F821
 from __static__ import box

@@ -20,7 +20,7 @@ HAS_REPOSITORY = (ROOT / "pyproject.toml").is_file()
 ROOMS = ("core", "typedcall")
 #: The requirements of `pip install typedcall[...]`.
 EXTRAS = {("rich>=10", "cli"), ("apsw", "sql"), ("duckdb>=1.2", "duckdb"), ("apache-tvm-ffi>=0.1", "tvm-ffi"),
-          ("jax>=0.5", "jax"), ("dask[array,distributed]>=2024.5", "dask"), ("cinderx>=2026.11", "cinderx")}
+          ("jax>=0.5", "jax"), ("dask[array,distributed]>=2024.5", "dask")}
 
 
 def headers(folder, suffix=".h"):

@@ -53,7 +53,7 @@ class Streams(CommandLine):
     def test_what_a_module_prints_is_not_in_the_report(self):
         self.module("tagged", TAG + HALF + "print('imported')\nos.write(1, b'by C')\n"
                     "atexit.register(print, 'at its end')\n")
-        for command in (("show",), ("verify", "--count", "20"), ("cinderx",)):
+        for command in (("show",), ("verify", "--count", "20")):
             ended, output, errors = self.run_it(command[0], "tagged", "--json", *command[1:])
             self.assertEqual(ended, 0, errors)
             self.assertEqual(json.loads(output)["target"], "tagged")

@@ -98,16 +98,14 @@ def _parser() -> argparse.ArgumentParser:
         "--time-limit", type=_positive, metavar="SECONDS", default=60,
         help="limit for each call, unless --in-process (60)",
     )
-    bench = command("bench", "Measure every way to call a function.", "MODULE:NAME")
+    command("doctor", "Report what this interpreter supports and what is installed.", None)
+    bench = command("bench", "More: measure every way to call a function.", "MODULE:NAME")
     bench.add_argument("--signature", help="signature to measure, if the function offers several")
     bench.add_argument("--arguments", help="Python literals, such as '1.5, 2'")
     bench.add_argument("--rounds", type=_positive, default=11, help="rounds of interleaved turns (11)")
     bench.add_argument(
         "--milliseconds", type=_positive, default=10, help="time for each way in each round (10)"
     )
-    command("cinderx", "Write the declarations by which CinderX's Static Python calls a module.",
-            "MODULE[:NAME]")
-    command("doctor", "Report what this interpreter supports and what is installed.", None)
     return parser
 
 
@@ -137,7 +135,7 @@ def _run(options: argparse.Namespace) -> int:
     if _print_path(options):
         return 0
     if options.command is None:
-        raise CommandError("name a command: show, verify, bench, cinderx or doctor (see --help)")
+        raise CommandError("name a command: show, verify, doctor or bench (see --help)")
     # `python -m` puts the current folder on the path; the installed script must do so itself.
     if "" not in sys.path and os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())

@@ -7,7 +7,7 @@ import functools
 import os
 from typing import Any
 
-__all__ = ["library_of", "symbol_of"]
+__all__ = ["library_of"]
 
 
 @functools.cache
@@ -45,19 +45,3 @@ def library_of(address: int) -> str | None:
     """Returns the file from which the address is mapped, or None."""
     info = _info(address)
     return None if info is None else _text(info[0])
-
-
-def symbol_of(address: int) -> tuple[str, str] | None:
-    """Returns the file from which the address is mapped, and the symbol at this address. Returns None if there is no
-    such symbol."""
-    info = _info(address)
-    if info is None or info[3] != address:
-        return None
-    import ctypes
-
-    library, symbol = _text(info[0]), _text(info[2])
-    try:
-        found = ctypes.CDLL(library)[symbol]
-    except (OSError, AttributeError):  # raised for the program's own file
-        return None
-    return (library, symbol) if ctypes.cast(found, ctypes.c_void_p).value == address else None
