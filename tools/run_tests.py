@@ -15,6 +15,7 @@ import interpreters
 import kept
 import package_tests
 import parts
+import record
 import results
 from results import FAILED, FLAKY, PASSED, SKIPPED, UNAVAILABLE, Case, Run
 
@@ -120,6 +121,8 @@ def read_options():
                         help="with --full: how long each fuzzer runs, the package's included (default: 30)")
     parser.add_argument("--seed", type=int, metavar="N",
                         help="with --full: the seed for everything random (default: a new one, which is printed)")
+    parser.add_argument("--record", action="store_true",
+                        help="write what has passed into docs/support.md")
     parser.add_argument("--thread-sanitizer", action="store_true",
                         help="with --full: also tools/thread_sanitizer, which takes half an hour")
     options = parser.parse_args()
@@ -184,6 +187,9 @@ def main():
     runs = run_all(plan, store, lambda part: (options.full or part.ignores) and not options.again and not (
         part.is_random and asks_for_chance))
     results.summary(runs, found, not_run, time.monotonic() - begin, store.folder)
+    if options.record:
+        gate = {part.name for part in parts.gate(machine, options.demand)[0]} if is_gate else ()
+        record.record(runs, record.FULL if options.full else record.BY_HAND, gate)
     return status(runs, options.full)
 
 
