@@ -3,11 +3,14 @@
 #include <Python.h>
 #include <benchmark/benchmark.h>
 
+#include <cstddef>
 #include <string>
+#include <utility>
 
 #include "bench/callees.h"
 #include "bench/embedded_main.h"
 #include "bench/opaque.h"
+#include "bench/places.h"
 #include "typedcall/boxed_call.h"
 #include "typedcall/invoker.h"
 #include "typedcall/provider.h"
@@ -24,14 +27,29 @@ using typedcall::span;
 
 /// Measures call(arguments...). This function is not inlined, because surrounding code can change
 /// how gcc compiles the loop.
-template <class Call, class... A>
-__attribute__((noinline)) void time_call(benchmark::State &state, const Call &call, A... values) {
+template <std::size_t place, class Call, class... A>
+__attribute__((noinline)) void time_call_at(benchmark::State &state, const Call &call,
+                                            A... values) {
+  bench::go_to<place>();
   for (auto _ : state) {
     [&](A... arguments) {
       (bench::hide(arguments), ...);
       bench::consume(call(arguments...));
     }(values...);
   }
+}
+
+template <class Call, std::size_t... place, class... A>
+void time_call_in(std::index_sequence<place...>, benchmark::State &state, std::size_t turn,
+                  const Call &call, A... values) {
+  static constexpr void (*const places[])(benchmark::State &, const Call &,
+                                          A...) = {&time_call_at<place, Call, A...>...};
+  places[turn % sizeof...(place)](state, call, values...);
+}
+
+template <class Call, class... A>
+void time_call(benchmark::State &state, std::size_t turn, const Call &call, A... values) {
+  time_call_in(std::make_index_sequence<bench::kPlaces>(), state, turn, call, values...);
 }
 
 typedcall::object_ref callee(const char *name) {
@@ -53,19 +71,19 @@ template <class R, class... A>
 void add_calls(const char *name, R (*address)(A...), A... values) {
   const std::string prefix = std::string("call/") + name + "/";
 
-  bench::add(prefix + "pointer", [=](benchmark::State &state) {
+  bench::add_in_turns(prefix + "pointer", [=](benchmark::State &state, std::size_t turn) {
     R (*pointer)(A...) = address;
     bench::hide(pointer);
-    time_call(state, pointer, values...);
+    time_call(state, turn, pointer, values...);
   });
 
-  bench::add(prefix + "direct", [=](benchmark::State &state) {
+  bench::add_in_turns(prefix + "direct", [=](benchmark::State &state, std::size_t turn) {
     const auto function = resolved<R, A...>(name);
     if (!function) return bench::fail(state);
-    time_call(state, function, values...);
+    time_call(state, turn, function, values...);
   });
 
-  bench::add(prefix + "ffi", [=](benchmark::State &state) {
+  bench::add_in_turns(prefix + "ffi", [=](benchmark::State &state, std::size_t turn) {
     const auto function = resolved<R, A...>(name);
     if (!function) return bench::fail(state);
     const auto ffi = typedcall::ffi_signature::make(typedcall::signature_of<R(A...)>::text, false);
@@ -76,10 +94,10 @@ void add_calls(const char *name, R (*address)(A...), A... values) {
       ffi->call(reinterpret_cast<void *>(function.get()), &result, addresses);
       return result;
     };
-    time_call(state, call, values...);
+    time_call(state, turn, call, values...);
   });
 
-  bench::add(prefix + "boxed", [=](benchmark::State &state) {
+  bench::add_in_turns(prefix + "boxed", [=](benchmark::State &state, std::size_t turn) {
     const typedcall::object_ref callable = callee(name);
     if (!callable) return bench::fail(state);
     bool failed = false;
@@ -88,7 +106,7 @@ void add_calls(const char *name, R (*address)(A...), A... values) {
       if (!typedcall::boxed_call(callable.get(), &result, arguments...)) failed = true;
       return result;
     };
-    time_call(state, call, values...);
+    time_call(state, turn, call, values...);
     if (failed) bench::fail(state);
   });
 }
@@ -97,24 +115,24 @@ void add_calls(const char *name, R (*address)(A...), A... values) {
 void add_hashes(const char *size, span<const unsigned char> bytes) {
   const std::string prefix = std::string("call/kB_L_") + size + "/";
 
-  bench::add(prefix + "pointer", [=](benchmark::State &state) {
+  bench::add_in_turns(prefix + "pointer", [=](benchmark::State &state, std::size_t turn) {
     const auto function = resolved<std::uint64_t, span<const unsigned char>>("kB_L");
     if (!function) return bench::fail(state);
     auto pointer = function.get();
     bench::hide(pointer);
-    time_call(state, pointer, bytes.data(), static_cast<std::intptr_t>(bytes.size()));
+    time_call(state, turn, pointer, bytes.data(), static_cast<std::intptr_t>(bytes.size()));
   });
 
-  bench::add(prefix + "direct", [=](benchmark::State &state) {
+  bench::add_in_turns(prefix + "direct", [=](benchmark::State &state, std::size_t turn) {
     const auto function = resolved<std::uint64_t, span<const unsigned char>>("kB_L");
     if (!function) return bench::fail(state);
     const auto call = [&function](const unsigned char *data, std::intptr_t count) {
       return function({data, static_cast<std::size_t>(count)});
     };
-    time_call(state, call, bytes.data(), static_cast<std::intptr_t>(bytes.size()));
+    time_call(state, turn, call, bytes.data(), static_cast<std::intptr_t>(bytes.size()));
   });
 
-  bench::add(prefix + "boxed", [=](benchmark::State &state) {
+  bench::add_in_turns(prefix + "boxed", [=](benchmark::State &state, std::size_t turn) {
     const typedcall::object_ref callable = callee("kB_L");
     if (!callable) return bench::fail(state);
     bool failed = false;
@@ -124,7 +142,7 @@ void add_hashes(const char *size, span<const unsigned char> bytes) {
       if (!typedcall::boxed_call(callable.get(), &result, given)) failed = true;
       return result;
     };
-    time_call(state, call, bytes.data(), static_cast<std::intptr_t>(bytes.size()));
+    time_call(state, turn, call, bytes.data(), static_cast<std::intptr_t>(bytes.size()));
     if (failed) bench::fail(state);
   });
 }

@@ -1,5 +1,4 @@
-// Measures the time to find a function behind an object and to call it. The speed of a short loop
-// depends on its position in a cache line, so every loop is measured in sixteen positions.
+// Measures the time to find a function behind an object and to call it.
 #ifndef TYPEDCALL_BENCH_LOOKUP_H_
 #define TYPEDCALL_BENCH_LOOKUP_H_
 
@@ -12,20 +11,19 @@
 
 #include "bench/embedded_main.h"
 #include "bench/opaque.h"
+#include "bench/places.h"
 #include "core/slot_id.h"
 
 namespace bench {
 
 using function = double (*)(double, double);
 
-constexpr std::size_t kPlaces = 16;
-
 /// Calls the function that find(subject) returns. This function is not inlined, so benchmarks that
 /// differ only in the object run the same machine code.
 template <std::size_t place, class Subject, class Find>
 __attribute__((noinline)) void time_lookup_at(benchmark::State &state, Subject subject,
                                               const Find &find) {
-  if constexpr (place > 0) asm volatile(".skip %c0, 0x90" : : "i"(place * 64 / kPlaces));  // nops
+  go_to<place>();
   for (auto _ : state) {
     Subject any = subject;
     double x = 1.5, y = 2.25;
@@ -48,13 +46,6 @@ void time_lookup_at_turn(benchmark::State &state, std::size_t turn, Subject subj
 template <class Subject, class Find>
 void time_lookup(benchmark::State &state, std::size_t turn, Subject subject, const Find &find) {
   time_lookup_at_turn(state, turn, subject, find, std::make_index_sequence<kPlaces>());
-}
-
-/// Registers a benchmark that calls body(state, turn).
-template <class Body>
-void add_in_turns(const std::string &name, Body body) {
-  add(name,
-      [body, turn = std::size_t{0}](benchmark::State &state) mutable { body(state, turn++); });
 }
 
 /// Returns the function in the slot, or `other` if there is no slot.

@@ -122,7 +122,9 @@ SOURCES = [
             {shape: "vectorcall " + shape for shape in SHAPES},
             "`PyObject_Vectorcall` with prepared arguments: the cost for native code that ignores tags."),
     ]),
-    Source("call", "tools/bench call", by_program("call", "call/(dd_d|l_l|dldl_d)/"), [
+    Source("call", "tools/bench call",
+           # Each of the sixteen repetitions uses a different position in a cache line.
+           by_program("call", "call/(dd_d|l_l|dldl_d)/", 16), [
         Comparison(
             "from_cpp", "A call from C++",
             "A typed call from C++ takes {typedcall} times as long as one through a C pointer, a boxed call "
