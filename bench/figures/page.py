@@ -1,5 +1,7 @@
 """Generates the part of docs/figures.md that shows the results."""
 
+import re
+
 import results
 from draw import number, unit_of
 
@@ -7,6 +9,34 @@ BEGIN = "<!-- made by tools/figures from docs/figures/*.json: from here -->"
 END = "<!-- made by tools/figures: to here -->"
 TITLES = {"calls": "Calls", "modules": "Modules", "start_up": "Start-up", "growth": "As work grows",
           "threads": "Threads", "python3.15": "CPython 3.15", "python3.14": "CPython 3.14"}
+
+
+#: The comparisons at the top of the page, and the words in front of their findings.
+MAIN = {"from_python": "From Python", "from_cpp": "From C++", "numba": "In Numba", "numpy": "In NumPy", "quad": "In SciPy's quad",
+        "pypy": "On PyPy", "sqlite": "In SQLite", "tag_cost": "The cost of a tag", "compile_time": "Compile time",
+        "threads": "Two threads"}
+#: The comparisons whose pictures are at the top, too.
+PICTURES = ("from_python", "from_cpp")
+
+
+def anchor(heading):
+    """Returns the anchor of a heading, as Sphinx and Git servers make it."""
+    return "#" + re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+
+
+def top(groups):
+    """Yields the lines that the page begins with: the main findings, and their pictures."""
+    found = {name: (comparison, results.finding(comparison.finding, numbers))
+             for _, group in groups.values() for comparison, numbers in group[:1] for name in [comparison.name]
+             if numbers["rows"]}
+    main = [(words, *found[name]) for name, words in MAIN.items() if name in found]
+    for words, comparison, finding in main:
+        yield f"- [{words}]({anchor(comparison.heading)}): {finding or comparison.heading}."
+    yield ""
+    for name in PICTURES:
+        if name in found:
+            comparison, finding = found[name]
+            yield from (f"![{finding or comparison.heading}](figures/{name}.svg)", "")
 
 
 def facts(file):
@@ -96,6 +126,7 @@ def made(files, topics):
             if comparison.name in found:
                 group = groups.setdefault(comparison.of or comparison.name, (topic, []))
                 group[1].append((comparison, found[comparison.name]))
+    lines += top(groups)
     for topic in topics:
         if topic not in files:
             continue
