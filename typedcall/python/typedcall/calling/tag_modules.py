@@ -28,7 +28,7 @@ from typedcall.tools.foreign import (
     type_name,
 )
 
-__all__ = ["load_tags", "load_tags_of", "tag_module"]
+__all__ = ["entry_points", "load_tags", "load_tags_of", "tag_module"]
 
 #: The group of entry points. Each maps a module's name to a function that tags the module.
 _GROUP = "typedcall_tags"
@@ -175,7 +175,7 @@ def load_tags_of(function: Any) -> bool:
 @functools.cache
 def _points_by_name() -> dict[str, list[importlib.metadata.EntryPoint]]:
     found: dict[str, list[importlib.metadata.EntryPoint]] = {}
-    for point in _entry_points():
+    for point in entry_points():
         found.setdefault(point.name, []).append(point)
     return found
 
@@ -192,7 +192,7 @@ def load_tags() -> list[str]:
     Numba's compiler and the reader of pickles load the tags of functions without entries automatically. If a tag
     function then fails, RuntimeWarning is issued once. load_tags() itself runs all tag functions, and then raises
     RuntimeError if one has failed. The next call runs failed functions again."""
-    ran, failures = _load(_entry_points(), again=True)
+    ran, failures = _load(entry_points(), again=True)
     if failures:
         point, cause = failures[0]
         raise RuntimeError(_failure(point, cause)) from cause
@@ -233,7 +233,8 @@ def _load(
     return ran, failures
 
 
-def _entry_points() -> Iterable[importlib.metadata.EntryPoint]:
+def entry_points() -> Iterable[importlib.metadata.EntryPoint]:
+    """Returns the tag functions that installed packages declare."""
     if sys.version_info >= (3, 10):
         return importlib.metadata.entry_points(group=_GROUP)
     return importlib.metadata.entry_points().get(_GROUP, ())

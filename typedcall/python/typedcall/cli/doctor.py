@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import typedcall
 from typedcall import includes
+from typedcall.calling import tag_modules
 from typedcall.cli import FOUND
 from typedcall.cli.report import print_json, print_table
 from typedcall.cli.targets import describe
@@ -32,7 +33,23 @@ _LIBRARIES = (
     ("cffi", "pointers in both directions; needed on PyPy"),
     ("pybind11", "typedcall/pybind11.h: def<f>, def_falling_back<f>"),
     ("nanobind", "typedcall/nanobind.h: def<f>, def_falling_back<f>"),
+    ("apsw", "typedcall.sql for SQLite"),
+    ("duckdb", "typedcall.sql for DuckDB"),
+    ("apache-tvm-ffi", "typedcall.tvm_ffi"),
+    ("jax", "typedcall.jax"),
+    ("dask", "typed functions in worker processes"),
     ("rich", "the tables of this command line"),
+)
+
+#: The extension modules of the package, and why one may be missing.
+_EXTENSIONS = (
+    ("typedcall.native._native", "this platform has no tags, or it is PyPy"),
+    ("typedcall.numpy._numpy_bridge", "as above"),
+    ("typedcall.sinks.sql._sqlite", "the package was built without sqlite3ext.h"),
+    ("typedcall.sinks.sql._duckdb", "as above"),
+    ("typedcall.sinks.callbacks._callbacks", "this platform has no tags, or it is PyPy"),
+    ("typedcall.sinks.tvm_ffi._tvm_ffi", "as above"),
+    ("typedcall.sinks.jax._jax", "as above"),
 )
 
 
@@ -143,12 +160,35 @@ def _numba_extension() -> Finding:
     return Finding("Numba's entry point", "missing: the package was not installed by pip", False)
 
 
+def _is_there(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ImportError:  # raised by the import of the module's folder, or by another finder
+        return False
+
+
+def _switched_off() -> list[Finding]:
+    """Returns what is switched off or missing here, and where to look if a function offers nothing."""
+    found = []
+    if os.environ.get("TYPEDCALL_NUMBA") == "0":
+        found.append(Finding("Numba", "off: TYPEDCALL_NUMBA=0 is in the environment"))
+    if WHY_NOTHING:
+        found.append(Finding("tags", WHY_NOTHING))
+    found += [Finding(module.rpartition(".")[2], f"missing: {reason}")
+              for module, reason in _EXTENSIONS if not _is_there(module)]
+    tags = sorted({f"{point.name} ({point.value})" for point in tag_modules.entry_points()})
+    found.append(Finding("tags of packages", ", ".join(tags) or "none"))
+    found.append(Finding("a function that offers nothing", "`python -m typedcall show MODULE:NAME` says why"))
+    return found
+
+
 def run(options: argparse.Namespace) -> int:
     sections: list[tuple[str, list[Finding]]] = [
         ("interpreter", _interpreter()),
         ("package", [*_package(), _round_trip()]),
         ("building", _building()),
         ("libraries", _libraries()),
+        ("what is off", _switched_off()),
     ]
     is_well = all(finding.is_well for _, findings in sections for finding in findings)
     if options.json:
