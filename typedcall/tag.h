@@ -11,6 +11,7 @@
 
 #include "core/platform.h"
 #include "typedcall/tag/native_table.h"
+#include "typedcall/typed_entry.h"
 #include "typedcall/typed_method.h"
 #ifndef PYPY_VERSION  // PyPy has no side table
 #include "core/rendezvous.h"
