@@ -9,14 +9,17 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "docs" / "_extensions"))
 
 project = "typedcall"
-author = "the authors of typedcall"
-html_title = "typedcall"
+author = "typedcall developers"
+version = re.search(r'(?m)^version = "(.+)"$', (ROOT / "pyproject.toml").read_text(encoding="utf-8"))[1]
+# Furo shows no version, so the footer has it here.
+copyright = f"2026 {author}. Version {version}"
+html_title = f"typedcall {version}"
 html_theme = "furo"
 html_copy_source = False
 html_show_sphinx = False
 html_static_path = []
 
-extensions = ["myst_parser", "breathe", "python_api", "public_header"]
+extensions = ["myst_parser", "sphinx_design", "breathe", "python_api", "public_header"]
 exclude_patterns = ["requirements.txt"]
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 3
@@ -42,19 +45,5 @@ def run_doxygen(app):
     app.config.breathe_projects = {"typedcall": str(folder / "xml")}
 
 
-def link_files(app, page, source):
-    """Turns links to Markdown files outside this site into downloads. Anchors are dropped, because
-    a download has none."""
-    folder = (pathlib.Path(app.srcdir) / page).parent
-
-    def replaced(link):
-        text, target, _ = link.groups()
-        is_page = (folder / target).resolve().is_relative_to(pathlib.Path(app.srcdir).resolve())
-        return link.group() if is_page else f"{{download}}`{text} <{target}>`"
-
-    source[0] = re.sub(r"\[([^][]+)\]\(([^()\s:#]+\.md)(#[^()\s]*)?\)", replaced, source[0])
-
-
 def setup(app):
-    app.connect("source-read", link_files)
     app.connect("builder-inited", run_doxygen)

@@ -165,8 +165,8 @@ static inline int PyTypedMethod_Internal_Telling(const PyMethodDef *def) {
   return telling;
 }
 
-/// Like PyTypedMethod_ReadPyPy, but reads only the struct of Bernstein's post. The caller must know
-/// that the def has this struct, because a negative `ret_type` could also be padding.
+/// Like PyTypedMethod_ReadPyPy, but reads only the struct in the METH_TYPED post. The caller must
+/// know that the def has this struct, because a negative `ret_type` could also be padding.
 static inline int PyTypedMethod_ReadOneArg(const PyMethodDef *def, PyNativeCallableEntry *entry,
                                            char signature[PyTypedMethod_PYPY_LENGTH]) {
   const int bits = METH_TYPED | METH_TYPED_EXT;

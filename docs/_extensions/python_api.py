@@ -41,10 +41,14 @@ def files_of_imports(path):
                         yield imported.name, file
 
 
+def is_overload(node):
+    return any(getattr(decorator, "id", None) == "overload" for decorator in node.decorator_list)
+
+
 def definition(name, path=PACKAGE / "__init__.py"):
     """Returns the node of a function or class, following imports to its definition."""
     for node in tree_of(path).body:
-        if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.name == name:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.name == name and not is_overload(node):
             return node
     for imported, file in files_of_imports(path):
         if imported == name:

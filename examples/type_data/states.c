@@ -34,8 +34,8 @@ static PyType_Slot list_slots[] = {
 static PyType_Spec list_spec = {"states.SubList", -(int)sizeof(SubListState), 0,
                                 Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, list_slots};
 
-// The value of one unit of the array's numbers. The double is aligned to eight bytes, wherever
-// array's struct ends.
+// The scale factor by which the array's numbers are multiplied. The double is aligned to eight
+// bytes, wherever array's struct ends.
 typedef struct {
   double unit;
 } UnitState;

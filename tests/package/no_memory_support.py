@@ -23,11 +23,13 @@ def is_forgotten(error):
 
 def sweep(call, undo=lambda result: None, errors=(), after=lambda: None, onwards=True, until=(),
           is_for_want=lambda error: False):
-    """Makes a call again and again, and each time a later allocation fails. A call must return a result, which is
-    passed to `undo`, or raise MemoryError or one of the `errors`. `after` runs after each call. Unless `onwards` is
-    false, the sweep is repeated with all later allocations failing too. An error in `until` ends the sweep.
-    `is_for_want` is true for errors that a library raises instead of MemoryError. All modules must be imported before,
-    because an import without memory crashes some versions of CPython. Returns the number of calls that failed."""
+    """Makes a call again and again, and each time a later allocation fails. A call must return a
+    result, which is passed to `undo`, or raise MemoryError or one of the `errors`. `after` runs
+    after each call. Unless `onwards` is false, the sweep is repeated with all later allocations
+    failing too. An error in `until` ends the sweep. `is_for_want` is true for errors that a library
+    raises instead of MemoryError when memory runs out. All modules must be imported before, because
+    an import without memory crashes some versions of CPython. Returns the number of calls that
+    failed."""
     failures = 0
     try:
         undo(call())

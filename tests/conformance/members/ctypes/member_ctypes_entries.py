@@ -63,7 +63,7 @@ def _well_formed(flags, result):
 
 
 def make_entry(signature, flags, address):
-    """Returns an Entry, or None if it must be ignored (3.2, 3.3, ...)."""
+    """Returns an Entry, or None if a reader must ignore the entry (docs/ABI.md, 3.2, 3.3, ...)."""
     parsed = parse(signature)
     good = parsed and address and _well_formed(flags, parsed[1])
     return Entry(signature, flags, address, *parsed) if good else None

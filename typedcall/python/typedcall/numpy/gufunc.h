@@ -33,8 +33,7 @@ struct gufunc_argument {
   bool is_buffer() const { return dimension >= 0; }
 };
 
-/// An inner loop over rows. The loop is immutable, and may run in any thread in which its function
-/// may.
+/// An inner loop over rows. The loop is immutable. It may run in the same threads as its function.
 class gufunc_loop {
  public:
   /// `signature` and `flags` belong to an entry. `operands` contains (given letters, input, output,

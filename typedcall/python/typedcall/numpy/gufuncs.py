@@ -137,8 +137,9 @@ def _row_maker(letters: str) -> Callable[[Any], Any]:
 
 
 def row_loops(entries: list[Entry], core: Core | None, may_raise: bool, is_alone: bool) -> list[RowLoop]:
-    """Returns the loops of all entries that have the same core as the first. `may_raise` adds loops over wider
-    numbers, which check the values and may raise. `is_alone` is true if the function has no overloads."""
+    """Returns the loops of all entries that have the same core as the first. `may_raise` adds loops
+    for wider types, which raise if a value does not fit. `is_alone` is true if the function has no
+    overloads."""
     made, wide = [], []
     first = core or core_of(entries[0])
     for entry in entries:
