@@ -193,6 +193,7 @@ TEST_F(Types, Static) {
     made.etp_custom_slot_count = 1;
     made.etp_custom_slot_table = tables.back().data();
     Memory memory;
+    memory.EmptyFreeLists();
     memory.Refuse(first, first % 2 == 0 ? 1 : 1000000);
     const int ready = PyExtensibleType_Ready(&made, 2);
     was_refused = memory.Stop();

@@ -74,5 +74,6 @@ int main(void) {
   if (PyNativeSignature_Equivalent("d->d", "d->") || PyNativeSignature_Equivalent("d->", "d->d")) {
     return 22;
   }
+  if (PyNativeSignature_Equivalent("d->d", "i->d")) return 23;
   return 0;
 }
