@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <string>
-#include <utility>
 
 #include "bench/callees.h"
 #include "bench/embedded_main.h"
@@ -39,17 +38,9 @@ __attribute__((noinline)) void time_call_at(benchmark::State &state, const Call 
   }
 }
 
-template <class Call, std::size_t... place, class... A>
-void time_call_in(std::index_sequence<place...>, benchmark::State &state, std::size_t turn,
-                  const Call &call, A... values) {
-  static constexpr void (*const places[])(benchmark::State &, const Call &,
-                                          A...) = {&time_call_at<place, Call, A...>...};
-  places[turn % sizeof...(place)](state, call, values...);
-}
-
 template <class Call, class... A>
 void time_call(benchmark::State &state, std::size_t turn, const Call &call, A... values) {
-  time_call_in(std::make_index_sequence<bench::kPlaces>(), state, turn, call, values...);
+  bench::at_turn(turn, [&](auto place) { time_call_at<place>(state, call, values...); });
 }
 
 typedcall::object_ref callee(const char *name) {

@@ -7,7 +7,6 @@
 
 #include <cstddef>
 #include <string>
-#include <utility>
 
 #include "bench/embedded_main.h"
 #include "bench/opaque.h"
@@ -34,18 +33,10 @@ __attribute__((noinline)) void time_lookup_at(benchmark::State &state, Subject s
   }
 }
 
-template <class Subject, class Find, std::size_t... place>
-void time_lookup_at_turn(benchmark::State &state, std::size_t turn, Subject subject,
-                         const Find &find, std::index_sequence<place...>) {
-  static constexpr void (*const places[])(
-      benchmark::State &, Subject, const Find &) = {&time_lookup_at<place, Subject, Find>...};
-  places[turn % sizeof...(place)](state, subject, find);
-}
-
 /// Every repetition uses a different position. `turn` counts the repetitions.
 template <class Subject, class Find>
 void time_lookup(benchmark::State &state, std::size_t turn, Subject subject, const Find &find) {
-  time_lookup_at_turn(state, turn, subject, find, std::make_index_sequence<kPlaces>());
+  at_turn(turn, [&](auto place) { time_lookup_at<place>(state, subject, find); });
 }
 
 /// Returns the function in the slot, or `other` if there is no slot.

@@ -7,6 +7,8 @@
 
 #include <cstddef>
 #include <string>
+#include <type_traits>
+#include <utility>
 
 #include "bench/embedded_main.h"
 
@@ -19,6 +21,17 @@ constexpr std::size_t kPlaces = 16;
 template <std::size_t place>
 inline __attribute__((always_inline)) void go_to() {
   if constexpr (place > 0) asm volatile(".skip %c0, 0x90" : : "i"(place * 64 / kPlaces));  // nops
+}
+
+template <class Body, std::size_t... place>
+void at_turn_of(std::index_sequence<place...>, std::size_t turn, const Body &body) {
+  ((turn % kPlaces == place ? body(std::integral_constant<std::size_t, place>()) : void()), ...);
+}
+
+/// Calls body(place) with the position of this turn, which is a constant.
+template <class Body>
+void at_turn(std::size_t turn, const Body &body) {
+  at_turn_of(std::make_index_sequence<kPlaces>(), turn, body);
 }
 
 /// Registers a benchmark that calls body(state, turn). `turn` counts the repetitions.
