@@ -92,9 +92,12 @@ class Show(CommandLine):
         self.assertEqual([line[at:].split()[0] for line in lines[3:]], ["l->l", "d->d"])
 
     def test_a_closed_pipe_is_no_traceback(self):
-        command = "%s -m typedcall show typed_functions --json" % sys.executable
-        ended = support.processes.run(["sh", "-c", command + " | true"], paths=[MODULES[0]], check=False)
-        self.assertNotIn("Traceback", ended.err)
+        for arguments in ("show typed_functions --json", "show typed_functions", "doctor", "--version"):
+            with self.subTest(arguments):
+                # The shell closes the pipe's other end first.
+                command = f"{{ sleep 1; {sys.executable} -m typedcall {arguments}; echo $? >&2; }} | exec 0<&-"
+                ended = support.processes.run(["bash", "-c", command], paths=[MODULES[0]], check=False)
+                self.assertEqual(ended.err, "141\n")
 
 
 class Errors(CommandLine):
@@ -251,6 +254,17 @@ class Doctor(CommandLine):
         self.assertIn("METH_TYPED", findings)
         self.assertIn("numba", findings)
         self.assertIn(typedcall.get_include(), self.output("doctor"))
+
+    def test_each_missing_module_has_its_own_reason(self):
+        code = ("import importlib.util as u, sys\nfound = u.find_spec\n"
+                "u.find_spec = lambda n, *a: None if n.rpartition('.')[2] in ('_sqlite', '_duckdb') else found(n, *a)\n"
+                "from typedcall.cli import main\nsys.exit(main(['doctor', '--json']))")
+        status, output, _ = support.python("-c", code)
+        off = {row["what"]: row["finding"] for row in json.loads(output)["what is off"]}
+        self.assertEqual(status, 0)
+        self.assertIn("sqlite3ext.h", off["_sqlite"])
+        self.assertIn("CPython", off["_duckdb"])
+        self.assertNotIn("sqlite", off["_duckdb"])
 
     def test_a_package_that_was_not_installed_is_a_fault(self):
         # Without the package's metadata, Numba cannot find the entry point.

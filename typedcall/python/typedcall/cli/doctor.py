@@ -41,15 +41,16 @@ _LIBRARIES = (
     ("rich", "the tables of this command line"),
 )
 
-#: The extension modules of the package, and why one may be missing.
+#: The extension modules of the package, and where they exist.
+_CPYTHON = "only CPython has it, on platforms with tags"
 _EXTENSIONS = (
-    ("typedcall.native._native", "this platform has no tags, or it is PyPy"),
-    ("typedcall.numpy._numpy_bridge", "as above"),
-    ("typedcall.sinks.sql._sqlite", "the package was built without sqlite3ext.h"),
-    ("typedcall.sinks.sql._duckdb", "as above"),
-    ("typedcall.sinks.callbacks._callbacks", "this platform has no tags, or it is PyPy"),
-    ("typedcall.sinks.tvm_ffi._tvm_ffi", "as above"),
-    ("typedcall.sinks.jax._jax", "as above"),
+    ("typedcall.native._native", "only platforms with tags have it"),
+    ("typedcall.numpy._numpy_bridge", _CPYTHON),
+    ("typedcall.sinks.sql._sqlite", f"{_CPYTHON}, if the package was built with sqlite3ext.h"),
+    ("typedcall.sinks.sql._duckdb", _CPYTHON),
+    ("typedcall.sinks.callbacks._callbacks", _CPYTHON),
+    ("typedcall.sinks.tvm_ffi._tvm_ffi", f"{_CPYTHON} and 64 bits"),
+    ("typedcall.sinks.jax._jax", f"{_CPYTHON} and 64 bits"),
 )
 
 

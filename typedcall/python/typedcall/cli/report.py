@@ -40,8 +40,14 @@ def _console(**options: Any) -> Any:
     except ImportError:
         return None
     console = Console(**options)
-    # Lines written to a file or a pipe are neither cut nor wrapped.
-    return console if console.is_terminal else Console(width=200, soft_wrap=True, **options)
+    if not console.is_terminal:  # do not cut or wrap lines written to a file or a pipe
+        console = Console(width=200, soft_wrap=True, **options)
+    console.on_broken_pipe = _raise_broken_pipe  # rich's own would exit with status 1
+    return console
+
+
+def _raise_broken_pipe() -> None:
+    raise BrokenPipeError
 
 
 def print_table(
