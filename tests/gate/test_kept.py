@@ -112,18 +112,21 @@ class OtherMachine(unittest.TestCase):
         self.assertNotEqual(self.described(packages="installed gcc-12 1\ninstalled libgtest-dev 1"), described)
         self.assertEqual(self.described(packages="installed libgtest-dev 1\ninstalled vim 2"), described)
 
-    def described(self, compiler="c++ 1", packages="installed libgtest-dev 1"):
-        """Returns what tools/setup writes with this compiler and these Debian packages."""
+    def test_a_machine_without_clang(self):
+        self.assertNotEqual(self.described(clang=None), self.described())
+
+    def described(self, compiler="c++ 1", packages="installed libgtest-dev 1", clang="clang 1"):
+        """Returns what tools/setup writes with these compilers and these Debian packages."""
         with tempfile.TemporaryDirectory() as folder:
-            for name, text in (("c++", compiler), ("cc", "cc 1"), ("clang", "clang 1"), ("dpkg-query", packages)):
+            for name, text in (("c++", compiler), ("cc", "cc 1"), ("clang", clang), ("dpkg-query", packages)):
                 path = os.path.join(folder, name)
                 with open(path, "w", encoding="utf-8") as file:
-                    file.write(f"#!/bin/sh\nprintf '%s\\n' '{text}'\n")
+                    file.write("#!/bin/sh\n" + ("exit 127\n" if text is None else f"printf '%s\\n' '{text}'\n"))
                 os.chmod(path, 0o755)
             with open(os.path.join(ROOT, "tools", "setup"), encoding="utf-8") as file:
                 functions = file.read()
             begin, end = functions.index("describe_machine() {"), functions.index("# from_pypi FOLDER")
-            processes.run(["bash", "-euc", functions[begin:end] + "\nfor_bazel"], cwd=folder,
+            processes.run(["bash", "-euo", "pipefail", "-c", functions[begin:end] + "\nfor_bazel"], cwd=folder,
                           environment={"PATH": folder + ":" + os.environ["PATH"]})
             with open(os.path.join(folder, ".machine.bazelrc"), encoding="utf-8") as file:
                 return file.read()
