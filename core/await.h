@@ -272,7 +272,7 @@ static inline TYPEDCALL_COLD const PyTypedcall_Interface *PyTC_Waiting(void) {
     PyObject *fresh = PyTC_NewAwaited();
     if (fresh == NULL) return NULL;
     void *made = PyCapsule_GetPointer(fresh, PyTypedcall_AWAITED_NAME);
-    existing = PyTC_Settle(kept, PyTypedcall_AWAITED_NAME, fresh);
+    existing = PyTC_SettleInOwn(kept, PyTypedcall_AWAITED_NAME, fresh);
     Py_DECREF(fresh);
     // Free ours only if another module's placeholder won. After an error, other code may use ours.
     if (existing != NULL && existing != fresh) PyTypedcall_RAW_FREE(made);

@@ -171,8 +171,8 @@ static inline PyObject *PyTC_Settle(PyObject *dict, const char *name, PyObject *
   return existing;
 }
 
-// PyTC_SetDefault for one of our dictionaries. The caller has locked it, and comparing its keys
-// runs no Python code. If memory runs out, CPython 3.13.0 adds half an item and reports success.
+// PyTC_SetDefault for a dictionary that the caller has locked, and whose keys are compared without
+// Python code. If memory runs out, CPython 3.13's setdefault adds half an item and reports success.
 static inline PyObject *PyTC_SetDefaultOfOurs(PyObject *dict, PyObject *key, PyObject *value) {
 #if PY_VERSION_HEX >= 0x030D0000 && !defined(Py_LIMITED_API) && !defined(Py_GIL_DISABLED)
   PyObject *existing = PyTC_GetItem(dict, key);
@@ -183,6 +183,15 @@ static inline PyObject *PyTC_SetDefaultOfOurs(PyObject *dict, PyObject *key, PyO
 #else
   return PyTC_SetDefault(dict, key, value);
 #endif
+}
+
+// PyTC_Settle for the interpreter's own dictionary. Its keys run Python code only if a program has
+// found it in gc.get_objects().
+static inline PyObject *PyTC_SettleInOwn(PyObject *kept, const char *name, PyObject *value) {
+  PyObject *key = PyUnicode_FromString(name);
+  PyObject *existing = key != NULL ? PyTC_SetDefaultOfOurs(kept, key, value) : NULL;
+  Py_XDECREF(key);
+  return existing;
 }
 
 /// A pending exception that is set aside while other code runs.

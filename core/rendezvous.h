@@ -129,7 +129,9 @@ static inline void PyTC_ComeBack(PyTC_State *state) {
   PyObject *kept = PyInterpreterState_GetDict(PyInterpreterState_Get());
   PyObject *existing = NULL,
            *again = PyCapsule_New(&state->interface, PyTypedcall_CAPSULE_NAME, PyTC_CapsuleDied);
-  if (kept != NULL && again != NULL) existing = PyTC_Settle(kept, PyTypedcall_CAPSULE_NAME, again);
+  if (kept != NULL && again != NULL) {
+    existing = PyTC_SettleInOwn(kept, PyTypedcall_CAPSULE_NAME, again);
+  }
   // Even if restoring it failed, modules that already have this interface keep using it.
   state->is_coming_back = 1;
   Py_XDECREF(existing);
@@ -254,7 +256,7 @@ static inline PyObject *PyTC_ExistingCapsule(PyObject *dict, PyObject *kept) {
     PyObject *fresh = PyTC_NewCapsule();
     if (fresh == NULL) return NULL;
     existing = PyTC_Look(dict, PyTypedcall_CAPSULE);
-    ours = existing != NULL ? existing : PyTC_Settle(kept, PyTypedcall_CAPSULE_NAME, fresh);
+    ours = existing != NULL ? existing : PyTC_SettleInOwn(kept, PyTypedcall_CAPSULE_NAME, fresh);
     if (ours == fresh) {
       PyTC_StateIn(fresh)->is_installed = 1;
       PyTC_TellWaiting(kept, &PyTC_StateIn(fresh)->interface);
@@ -274,7 +276,7 @@ static inline const PyTypedcall_Interface *PyTC_Meet(PyObject *dict, PyObject *k
   const PyTypedcall_Interface *interface = PyTC_Usable(existing);
   if (interface != NULL && PyTC_ShowMetaclass(dict, interface) < 0) interface = NULL;
   if (interface != NULL) {
-    PyObject *first = PyTC_Settle(kept, PyTypedcall_CAPSULE_NAME, existing);
+    PyObject *first = PyTC_SettleInOwn(kept, PyTypedcall_CAPSULE_NAME, existing);
     if (first != NULL && first != existing) {
       PyErr_Format(PyExc_ImportError,
                    "%s has been replaced: this interpreter has another interface",
