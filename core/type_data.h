@@ -92,15 +92,15 @@ static inline int PyTC_CheckSpec(const PyType_Spec *spec) {
 }
 
 #if PY_VERSION_HEX < 0x030C0000
-
 // Rounds up to alignof(max_align_t), as CPython does.
 static inline Py_ssize_t PyTC_Align(Py_ssize_t size) {
   const Py_ssize_t unit = (Py_ssize_t)PyExtensibleType_ALIGNMENT;
   return (size + unit - 1) / unit * unit;
 }
+#endif
 
-// Returns a copy of the spec's slots, with absolute offsets in the members, or NULL with
-// MemoryError. The caller frees the copy with PyMem_Free.
+// Returns a copy of the spec's slots, with absolute offsets in the members that CPython does not
+// read as relative ones, or NULL with MemoryError. The caller frees the copy with PyMem_Free.
 static inline PyType_Slot *PyTC_Absolute(const PyType_Spec *spec, Py_ssize_t start) {
   const PyMemberDef *given = PyTC_Members(spec);
   size_t slots = 1, members = 1;
@@ -120,13 +120,14 @@ static inline PyType_Slot *PyTC_Absolute(const PyType_Spec *spec, Py_ssize_t sta
     if (slot->slot == Py_tp_members) slot->pfunc = member;
   }
   for (; member->name != NULL; ++member) {
+#if PY_VERSION_HEX >= 0x030C0000
+    if (PyTC_SpecialField(member) == 0) continue;
+#endif
     member->offset += start;
     member->flags &= ~Py_RELATIVE_OFFSET;
   }
   return copy;
 }
-
-#endif  // PY_VERSION_HEX < 0x030C0000
 
 /// Returns 1 if instances of `type` are known to have their items at the end, else 0. This is true
 /// for `type`, for types with Py_TPFLAGS_ITEMS_AT_END, and for their subclasses. Sets no exception.
@@ -142,8 +143,20 @@ static inline int PyTypeData_HasItemsAtEnd(const PyTypeObject *type) {
 #endif
 }
 
-#if PY_VERSION_HEX < 0x030C0000
 // Makes a type with a negative basicsize. Returns a new reference, or NULL with an exception set.
+#if PY_VERSION_HEX >= 0x030C0000
+static inline PyObject *PyTC_ExtendBase(PyTypeObject *metaclass, PyObject *module,
+                                        const PyType_Spec *spec, PyObject *bases) {
+  // CPython 3.12 and 3.13 treat the offsets of special members as absolute, and builds with
+  // assertions abort if they are relative. PyTC_PlaceSpecial puts in the right ones.
+  PyType_Spec absolute = *spec;
+  absolute.slots = PyTC_Absolute(spec, (Py_ssize_t)sizeof(PyObject));
+  if (absolute.slots == NULL) return NULL;
+  PyObject *type = PyExtensibleType_FromMetaclass(metaclass, module, &absolute, bases);
+  PyMem_Free(absolute.slots);
+  return type;
+}
+#else
 static inline PyObject *PyTC_ExtendBase(PyTypeObject *metaclass, PyObject *module,
                                         const PyType_Spec *spec, PyObject *bases) {
   PyType_Spec absolute = *spec;
@@ -190,23 +203,17 @@ static inline Py_ssize_t PyTypeData_Size(PyTypeObject *cls) {
 #endif
 }
 
-// Corrects offsets that CPython sets wrongly. Returns 0, or -1 with an exception set.
-static inline int PyTC_PlaceSpecial(PyTypeObject *type, const PyType_Spec *spec) {
+#if PY_VERSION_HEX >= 0x030C0000
+// Sets the offsets that special members give relative to the type's data.
+static inline void PyTC_PlaceSpecial(PyTypeObject *type, const PyType_Spec *spec) {
   const Py_ssize_t start = type->tp_basicsize - PyTypeData_Size(type);
   for (const PyMemberDef *m = PyTC_Members(spec); m->name != NULL; ++m) {
     const size_t field = PyTC_SpecialField(m);
-    if (field == 0 || !(m->flags & Py_RELATIVE_OFFSET)) continue;
-    // Some versions (3.12.1 and 3.13.0 among them) treat the offset as absolute.
-    const Py_ssize_t wanted = start + m->offset;
-    if (memcmp((char *)type + field, &wanted, sizeof(wanted)) == 0) continue;
-    memcpy((char *)type + field, &wanted, sizeof(wanted));
-    // Special members are not attributes, but CPython leaves one with offset 0 in the dictionary.
-    if (m->offset != 0 || field == offsetof(PyTypeObject, tp_vectorcall_offset)) continue;
-    if (PyDict_DelItemString(type->tp_dict, m->name) < 0) return -1;
-    PyType_Modified(type);
+    const Py_ssize_t offset = start + m->offset;
+    if (field != 0) memcpy((char *)type + field, &offset, sizeof(offset));
   }
-  return 0;
 }
+#endif
 
 /// Makes a heap type, as PyType_FromMetaclass does. A negative `spec->basicsize` adds at least that
 /// many bytes to the base's instances, zeroed and aligned for any C type. 0 means the base's size.
@@ -233,14 +240,12 @@ static inline int PyTC_PlaceSpecial(PyTypeObject *type, const PyType_Spec *spec)
 static inline PyObject *PyTypeData_FromSpec(PyTypeObject *metaclass, PyObject *module,
                                             PyType_Spec *spec, PyObject *bases) {
   if (PyTC_CheckSpec(spec) < 0) return NULL;
-  PyObject *type;
+  PyObject *type = spec->basicsize < 0
+                       ? PyTC_ExtendBase(metaclass, module, spec, bases)
+                       : PyExtensibleType_FromMetaclass(metaclass, module, spec, bases);
 #if PY_VERSION_HEX >= 0x030C0000
-  type = PyExtensibleType_FromMetaclass(metaclass, module, spec, bases);
-#else
-  type = spec->basicsize < 0 ? PyTC_ExtendBase(metaclass, module, spec, bases)
-                             : PyExtensibleType_FromMetaclass(metaclass, module, spec, bases);
+  if (type != NULL && spec->basicsize < 0) PyTC_PlaceSpecial((PyTypeObject *)type, spec);
 #endif
-  if (type != NULL && PyTC_PlaceSpecial((PyTypeObject *)type, spec) < 0) Py_CLEAR(type);
   if (type != NULL && (spec->flags & Py_TPFLAGS_ITEMS_AT_END) &&
       ((PyTypeObject *)type)->tp_itemsize == 0) {
     PyErr_Format(PyExc_SystemError, "type '%.100s': Py_TPFLAGS_ITEMS_AT_END without items",

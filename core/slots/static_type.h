@@ -13,11 +13,14 @@ typedef struct PyTC_StaticType {
   int has_module, has_mark;  // positive if we put this attribute into the type's dictionary
 } PyTC_StaticType;
 
-// True if CPython frees names at the interpreter's end even if a static type refers to them.
-#if PY_VERSION_HEX >= 0x030B0000
-#define PyTC_FREES_NAMES (Py_Version >= 0x030E0000)
-#else
+// True if CPython frees names at the interpreter's end even if a static type refers to them. Debug
+// builds did so before 3.14.
+#if PY_VERSION_HEX < 0x030B0000
 #define PyTC_FREES_NAMES 0
+#elif defined(Py_DEBUG)
+#define PyTC_FREES_NAMES (Py_Version >= 0x030D0000)
+#else
+#define PyTC_FREES_NAMES (Py_Version >= 0x030E0000)
 #endif
 
 #ifdef Py_TARGET_ABI3T
@@ -48,8 +51,8 @@ static inline void PyTC_SetType(PyTypeObject *type, PyTypeObject *to) {
 #endif
 }
 
-// Removes the attributes that we put into a static type's dictionary. From 3.14 on CPython frees
-// the names of an interpreter that ends, but the type lives on.
+// Removes the attributes that we put into a static type's dictionary. CPython may free the names of
+// an interpreter that ends, but the type lives on.
 static inline void PyTC_UnsetStatic(const PyTC_StaticType *item) {
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
   PyObject *dict = PyTC_StaticDict(item->type);
@@ -93,8 +96,8 @@ static inline void PyTC_ForgetStatic(PyTC_StaticType *types) {
     PyTypeObject *metaclass = Py_TYPE((PyObject *)item->type);
     PyTC_SetType(item->type, &PyType_Type);
     PyTC_Retype(item->type, metaclass, &PyType_Type);
-    // Before 3.14 the attributes stay, because on 3.12 the next interpreter could not enlarge a
-    // dictionary that this one allocated.
+    // If names stay, the attributes do, too, because on 3.12 the next interpreter could not enlarge
+    // a dictionary that this one allocated.
     if (PyTC_FREES_NAMES) PyTC_UnsetStatic(item);
     // Drop the type's version tag, because the next interpreter reuses tags for other types.
     PyType_Modified(item->type);

@@ -98,7 +98,7 @@ TEST(OtherDef, AtTheSameAddress) {
               {&second.def, AddressOf(two)},
               {&bits.def, Address(3)},
               {&untagged.def, nullptr}};
-  int reused = 0;
+  [[maybe_unused]] int reused = 0;
   for (int turn = 0; turn < 100; ++turn) {
     const PyObject *address = nullptr;
     for (const int i : {0, 1, 2, 3, 2, 1, 0, 3, 1, 3, 0, 2, 0}) {
