@@ -6,6 +6,8 @@ import sys
 
 COUNTS_REFERENCES = hasattr(sys, "gettotalrefcount")  # only in debug builds of CPython
 IS_PYPY = sys.implementation.name == "pypy"
+# CPython's type cache keeps the names that it has looked up. sys._clear_internal_caches() is new in 3.13.
+clear_caches = getattr(sys, "_clear_internal_caches", getattr(sys, "_clear_type_cache", lambda: None))
 
 
 def resident():
@@ -26,6 +28,7 @@ def collect():
     # after a collection.
     for _ in range(5):
         gc.collect()
+    clear_caches()
 
 
 def check(function, times, *, warm_up, blocks=None, references=None, objects=None, kilobytes=None,
