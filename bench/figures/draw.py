@@ -82,10 +82,11 @@ def heading(figure, title, height):
 
 def scale_of(axis, low, high):
     from matplotlib import ticker
-    subs = (1, 2, 5) if high / low < 60 else (1, 3) if high / low < 1000 else (1,)
+    subs = ((1, 1.2, 1.5, 2, 3, 5, 8) if high / low < 4 else (1, 2, 5) if high / low < 60
+            else (1, 3) if high / low < 1000 else (1,))
     axis.set_major_locator(ticker.LogLocator(subs=subs))
     axis.set_major_formatter(ticker.FuncFormatter(
-        lambda value, _: f"{value / 1e6:g} M" if value >= 1e6 else f"{value:,.0f}" if value >= 1 else f"{value:.5g}"))
+        lambda value, _: f"{value / 1e6:g} M" if value >= 1e6 else f"{value:,.0f}" if value >= 10 else f"{value:.5g}"))
     axis.set_minor_locator(ticker.NullLocator())
 
 

@@ -76,7 +76,7 @@ def parse(arguments):
     parser.add_argument("topics", nargs="*", metavar="TOPIC", help="one of: " + ", ".join(TOPICS))
     parser.add_argument("--quick", action="store_true", help="few rounds, and less work")
     parser.add_argument("--only", nargs="+", default=[], metavar="SOURCE",
-                        help="some sources of the topics; needs --output")
+                        help="some sources of the topics; the other results stay")
     parser.add_argument("--output", type=pathlib.Path, default=DOCS / "figures", metavar="FOLDER",
                         help="where the results go (default: docs/figures)")
     parser.add_argument("--pypy", help=argparse.SUPPRESS)
@@ -92,8 +92,6 @@ def parse(arguments):
     wrong = [name for name in options.only if name not in sources]
     if wrong:
         parser.error(f"no source '{wrong[0]}'; there are: {' '.join(sorted(sources))}")
-    if options.only and options.output == DOCS / "figures":
-        parser.error("--only needs --output: the page shows whole topics")
     return options
 
 
@@ -118,6 +116,10 @@ def main(arguments):
             except results.NotHere as error:
                 print(f"{topic}: not here: {error}", flush=True)
                 continue
+            if not file["comparisons"]:  # none of the sources is in this topic
+                continue
+            if options.only and topic in before:
+                file = results.merged(before[topic], file)
             results.write(folder / f"{topic}.json", file)
             if topic in before:
                 compare.report(before[topic], file)

@@ -6,7 +6,8 @@ import re
 import statistics
 
 SCHEMA = 1
-#: The fields of a file, a comparison and a row, and their types.
+#: The fields of a file, a comparison and a row, and their types. A comparison may also have `measured`, a str: when,
+#: and on which commit, if it was later than the rest of the file.
 FILE = {"schema": int, "topic": str, "command": str, "date": str, "quick": bool, "machine": dict,
         "versions": dict, "comparisons": list}
 COMPARISON = {"name": str, "command": str, "unit": str, "reference": str, "rows": list,
@@ -141,7 +142,8 @@ def check(file):
     if wrong:
         return wrong
     for comparison in file["comparisons"]:
-        found = check_fields(comparison, COMPARISON, "a comparison")
+        optional = {"measured": str} if isinstance(comparison, dict) and "measured" in comparison else {}
+        found = check_fields(comparison, {**COMPARISON, **optional}, "a comparison")
         wrong += found
         if found:
             continue
@@ -159,6 +161,16 @@ def check(file):
         wrong += [f"{name}: {label} is missing without a reason"
                   for label, reason in comparison["missing"].items() if not reason]
     return wrong
+
+
+def merged(old, new):
+    """Returns a topic's results with new comparisons in place of those of the same names. The machine must be the same."""
+    for each in ("processor", "cores", "system"):
+        if old["machine"][each] != new["machine"][each]:
+            raise SystemExit(f"the rest of '{old['topic']}' was measured with another {each}: {old['machine'][each]}")
+    measured = f"{new['date']}, typedcall {new['versions'].get('typedcall', '')}"
+    later = {each["name"]: {**each, "measured": measured} for each in new["comparisons"]}
+    return {**old, "comparisons": [later.get(each["name"], each) for each in old["comparisons"]]}
 
 
 def read(path):
@@ -199,14 +211,16 @@ def times(values):
 
 
 def finding(text, comparison):
-    """Fills the numbers into the finding. Returns None if one of them was not measured."""
+    """Fills the numbers into the finding. `{label}` is the range of all series, `{label: series}` one of them, and
+    `{label / other}` the ratio of two labels. Returns None if a number was not measured."""
     def number(match):
-        over, _, under = match[1].partition(" / ")
+        labels, _, only = match[1].partition(": ")
+        over, _, under = labels.partition(" / ")
         upper, lower = median(comparison, over), median(comparison, under)
         if under:
             values = [upper[series] / lower[series] for series in upper if series in lower]
         else:
-            values = list(upper.values())
+            values = [upper[series] for series in upper if only in ("", series)]
         if not values:
             raise KeyError(match[1])
         return times(values)

@@ -125,10 +125,25 @@ class Results(unittest.TestCase):
             self.assertTrue(any(line.startswith('    {"label": "ours"')
                                 for line in path.read_text(encoding="utf-8").splitlines()))
 
+    def test_later_results_replace_those_of_the_same_names(self):
+        old = a_file(versions={"typedcall": "1111111"})
+        later = a_file(2.0, date="2026-11-24 01:00 UTC", versions={"typedcall": "2222222"})
+        later["comparisons"] = later["comparisons"][:1]
+        made = results.merged(old, later)
+        self.assertEqual(results.check(made), [])
+        self.assertEqual({**made, "comparisons": 0}, {**old, "comparisons": 0})
+        self.assertEqual(made["comparisons"][0].pop("measured"), "2026-11-24 01:00 UTC, typedcall 2222222")
+        self.assertEqual(made["comparisons"], [later["comparisons"][0], old["comparisons"][1]])
+        later["machine"]["cores"] = 4
+        with self.assertRaisesRegex(SystemExit, "measured with another cores: 2"):
+            results.merged(old, later)
+
     def test_the_finding_has_the_numbers(self):
         found, = results.collect(source(CALLS, lambda bench: groups()), None)
         self.assertEqual(results.finding(CALLS.finding, found), "ours takes 1.02 times, theirs 29 times ours")
+        self.assertEqual(results.finding("{ours: d->d}", found), "1.02")
         self.assertIsNone(results.finding("{nobody's}", found))
+        self.assertIsNone(results.finding("{ours: O->O}", found))
         found, = results.collect(source(GROWS, lambda bench: grown()), None)
         self.assertEqual(results.finding(GROWS.finding, found), "At most 1.50")
 
@@ -322,7 +337,9 @@ class Page(unittest.TestCase):
                 self.assertIn(comparison.reference, comparison.rows)
                 self.assertLessEqual(len(comparison.series), len(draw.MARKERS))
                 for label in re.findall(r"\{([^{}]+)\}", comparison.finding):
+                    label, _, series = label.partition(": ")
                     self.assertLessEqual(set(label.split(" / ")), set(comparison.rows))
+                    self.assertIn(series, ["", *comparison.series])
                 if any(label in comparison.rows for label in ("typedcall", "typedcall.ufunc")):
                     self.assertLessEqual(set(comparison.ours), set(comparison.rows))
 
