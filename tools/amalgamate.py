@@ -110,9 +110,10 @@ def amalgamate(root):
     joiner.add_missing(ROOTS_NOT_ON_PYPY, [NOT_ON_PYPY])
     joiner.lines += ["#endif  // PYPY_VERSION"]
     head = [
-        "// typedcall for providers, in one file: offer the C functions behind a Python module's",
-        "// functions, and slots on its types, to whoever asks; on PyPy functions only. C99, C11, C++11",
+        "// typedcall for providers, in one file: offers the C functions behind a Python module's",
+        "// functions, and slots on its types, to other modules; on PyPy functions only. C99, C11, C++11",
         "// to C++20; needs Python.h only. Generated: change the headers and run tools/amalgamate.py.",
+        "// The struct PyPyTypedMethodMetadata is PyPy's (MIT licence, PyPy Copyright holders).",
         "//",
         f"// ABI version {joiner.version()}. SHA-256 of the headers: {joiner.digest()[:32]}",
         "//",

@@ -1,4 +1,4 @@
-# The loop as printed in the post.
+# The loop from the post, which also prints the result. Reproduced for comparison (see NOTICE).
 import mytypedmod
 
 def main():

@@ -107,7 +107,7 @@ class Distributions(support.InAFolder):
         ignored = shutil.ignore_patterns("__pycache__", "*.so")
         for name in ROOMS:
             shutil.copytree(ROOT / name, self.source / name, ignore=ignored)
-        for name in ("pyproject.toml", "README.md", "LICENSE", ".gitignore"):
+        for name in ("pyproject.toml", "README.md", "LICENSE", "NOTICE", ".gitignore"):
             shutil.copy(ROOT / name, self.source / name)
 
     def build(self, function, source, **options):
@@ -137,10 +137,12 @@ class Distributions(support.InAFolder):
                                               else {}))
         unpacked = self.folder / archive.name[:-len(".tar.gz")]
         self.assertEqual({path.name for path in unpacked.iterdir()},
-                         {"core", "typedcall", "pyproject.toml", "README.md", "LICENSE", "PKG-INFO"})
+                         {"core", "typedcall", "pyproject.toml", "README.md", "LICENSE", "NOTICE", "PKG-INFO"})
         wheel = self.made("build_wheel", unpacked, "typedcall-*.whl")
         with zipfile.ZipFile(wheel) as opened:
-            built = {name for name in opened.namelist() if ".dist-info/" not in name}
+            found = opened.namelist()
+        self.assertEqual({name.rpartition("/")[2] for name in found if "/licenses/" in name}, {"LICENSE", "NOTICE"})
+        built = {name for name in found if ".dist-info/" not in name}
         modules = {name for name in built if name.endswith(".so")}
         self.assertEqual(built - modules, self.expected())
         suffix = sysconfig.get_config_var("EXT_SUFFIX")

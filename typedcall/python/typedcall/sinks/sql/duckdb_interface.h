@@ -1,4 +1,4 @@
-// The parts of DuckDB's C interface for extensions that typedcall uses, copied from
+// The parts of DuckDB's C interface for extensions that typedcall uses, declared after
 // duckdb_extension.h, API version v1.2.0. Later versions only append to this interface.
 #ifndef TYPEDCALL_PYTHON_SQL_DUCKDB_INTERFACE_H_
 #define TYPEDCALL_PYTHON_SQL_DUCKDB_INTERFACE_H_

@@ -1,5 +1,5 @@
-// Conversions between tvm-ffi's values and those of C functions. The layouts are copied from
-// tvm/ffi/c_api.h of version 0.1.
+// Conversions between tvm-ffi's values and those of C functions. The layouts are declared
+// after tvm/ffi/c_api.h of version 0.1.
 #ifndef TYPEDCALL_PYTHON_TVM_FFI_VALUES_H_
 #define TYPEDCALL_PYTHON_TVM_FFI_VALUES_H_
 
