@@ -22,6 +22,7 @@ OTHERS = {
     "C++ layout": ("typedcall/base/namespace.h", [r"JOIN_5\((v\d+_\d+),"]),
     "interface": ("core/interface.h", [r"PyTypedcall_ABI_MAJOR (\d+)", r"PyTypedcall_ABI_MINOR (\d+)"]),
     "capsule": ("core/interface.h", [r'PyTypedcall_CAPSULE "(.+)"']),
+    "data of types": ("core/custom_slots.h", [r"(?m)^#define PyExtensibleType_MAGIC UINT64_C\((.+)\)$"]),
     "METH_TYPED header": ("typedcall/typed_method.h",
                           [r"PyTypedMethod_ABI_MAJOR (\d+)", r"PyTypedMethod_ABI_MINOR (\d+)"]),
 }
