@@ -117,7 +117,7 @@ static inline PyType_Slot *PyTC_Absolute(const PyType_Spec *spec, Py_ssize_t sta
   memcpy(copy, spec->slots, slots * sizeof(PyType_Slot));
   memcpy(member, given, members * sizeof(PyMemberDef));
   for (PyType_Slot *slot = copy; slot->slot != 0; ++slot) {
-    if (slot->slot == Py_tp_members) slot->pfunc = member;
+    if (slot->slot == Py_tp_members && slot->pfunc == given) slot->pfunc = member;
   }
   for (; member->name != NULL; ++member) {
 #if PY_VERSION_HEX >= 0x030C0000
@@ -204,14 +204,23 @@ static inline Py_ssize_t PyTypeData_Size(PyTypeObject *cls) {
 }
 
 #if PY_VERSION_HEX >= 0x030C0000
-// Sets the offsets that special members give relative to the type's data.
-static inline void PyTC_PlaceSpecial(PyTypeObject *type, const PyType_Spec *spec) {
+// Sets the offsets that special members give relative to the type's data. Returns 0, or -1 with an
+// exception set.
+static inline int PyTC_PlaceSpecial(PyTypeObject *type, const PyType_Spec *spec) {
   const Py_ssize_t start = type->tp_basicsize - PyTypeData_Size(type);
   for (const PyMemberDef *m = PyTC_Members(spec); m->name != NULL; ++m) {
     const size_t field = PyTC_SpecialField(m);
+    if (field == 0) continue;
     const Py_ssize_t offset = start + m->offset;
-    if (field != 0) memcpy((char *)type + field, &offset, sizeof(offset));
+    memcpy((char *)type + field, &offset, sizeof(offset));
+    // Special members are not attributes, but CPython leaves `__vectorcalloffset__` there.
+    PyObject *left = PyTC_Look(type->tp_dict, m->name);
+    const int is_left = left != NULL;
+    Py_XDECREF(left);
+    if (is_left && PyDict_DelItemString(type->tp_dict, m->name) < 0) return -1;
+    if (is_left) PyType_Modified(type);
   }
+  return 0;
 }
 #endif
 
@@ -244,7 +253,9 @@ static inline PyObject *PyTypeData_FromSpec(PyTypeObject *metaclass, PyObject *m
                        ? PyTC_ExtendBase(metaclass, module, spec, bases)
                        : PyExtensibleType_FromMetaclass(metaclass, module, spec, bases);
 #if PY_VERSION_HEX >= 0x030C0000
-  if (type != NULL && spec->basicsize < 0) PyTC_PlaceSpecial((PyTypeObject *)type, spec);
+  if (type != NULL && spec->basicsize < 0 && PyTC_PlaceSpecial((PyTypeObject *)type, spec) < 0) {
+    Py_CLEAR(type);
+  }
 #endif
   if (type != NULL && (spec->flags & Py_TPFLAGS_ITEMS_AT_END) &&
       ((PyTypeObject *)type)->tp_itemsize == 0) {

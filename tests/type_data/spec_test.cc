@@ -89,18 +89,23 @@ TEST_F(Spec, SpecialMembers) {
   EXPECT_EQ(type.type()->tp_weaklistoffset, at + 8);
   // In the data that is appended, at its beginning and behind it.
   type = Make({"object",
-               -16,
+               -24,
                0,
                plain,
                {Member("__dictoffset__", kSize, 0, kReadOnly | kRelative),
-                Member("__weaklistoffset__", kSize, 8, kReadOnly | kRelative)}});
+                Member("__weaklistoffset__", kSize, 8, kReadOnly | kRelative),
+                Member("__vectorcalloffset__", kSize, 16, kReadOnly | kRelative)}});
   ASSERT_TRUE(type) << TakeError();
   const Py_ssize_t start = type.type()->tp_basicsize - PyTypeData_Size(type.type());
   EXPECT_EQ(type.type()->tp_dictoffset, start);
   EXPECT_EQ(type.type()->tp_weaklistoffset, start + 8);
+  EXPECT_EQ(type.type()->tp_vectorcall_offset, start + 16);
   Ref dict = Ref::Steal(PyObject_GetAttrString(type.get(), "__dict__"));
   EXPECT_FALSE(PyMapping_HasKeyString(dict.get(), "__dictoffset__"));
   EXPECT_FALSE(PyMapping_HasKeyString(dict.get(), "__weaklistoffset__"));
+  if (PY_VERSION_HEX >= 0x030C0000) {
+    EXPECT_FALSE(PyMapping_HasKeyString(dict.get(), "__vectorcalloffset__"));
+  }
 }
 
 #if PY_VERSION_HEX < 0x030C0000  // later versions read these specs themselves
