@@ -133,7 +133,7 @@ SOURCES = [
              "boxed call": "boxed"},
             {"l->l": "call/l_l", "dd->d": "call/dd_d", "dldl->d": "call/dldl_d"},
             "typedcall is `typedcall::function`, resolved before the loop. A boxed call packs arguments and unpacks "
-            "the result. In each round, the loop has another position in a cache line."),
+            "the result. Under the usual CPython, each round has the loop at another position in a cache line."),
     ]),
     Source("invoke", "tools/bench invoke", by_program("invoke", "(pointer|invoker|ffi_call)$"), [
         Comparison(

@@ -111,6 +111,9 @@ def main(arguments):
         bench = machine.Bench(options.quick, options.pypy or None, options.cpython, options.programs,
                               newest=options.newest or None, free_threaded=options.free_threaded or None)
         for topic in options.topics or TOPICS:
+            why = options.only and topic in before and results.cannot_merge(before[topic], bench.describe(), options.quick)
+            if why:
+                sys.exit(f"--only {' '.join(options.only)}: {why}")
             try:
                 file = measure(topic, bench, command, options.only)
             except results.NotHere as error:

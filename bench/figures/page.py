@@ -97,9 +97,10 @@ def section(group, shown):
         if found["rows"]:
             yield f"![{results.finding(comparison.finding, found) or comparison.heading}](figures/{comparison.name}.svg)"
             yield ""
-        later = f", {found['measured']}" if "measured" in found else ""
-        new = [part for part in (f"`{found['command']}`{later}.", comparison.note) if part and part not in shown]
-        shown.update([*new, f"`{found['command']}`."])
+        new = [part for part in (f"`{found['command']}`.", comparison.note) if part and part not in shown]
+        shown.update(new)
+        if "measured" in found:
+            new.append(f"Measured apart, {comparison.version or 'under the usual CPython'}: {found['measured']}.")
         parts += new
         missing.update(f"{label} ({reason})" if found["rows"] else reason
                        for label, reason in found["missing"].items())

@@ -6,8 +6,8 @@ import re
 import statistics
 
 SCHEMA = 1
-#: The fields of a file, a comparison and a row, and their types. A comparison may also have `measured`, a str: when,
-#: and on which commit, if it was later than the rest of the file.
+#: The fields of a file, a comparison and a row, and their types. A comparison that was measured later than
+#: the rest of its file has `measured`, a str that says when, and what differed.
 FILE = {"schema": int, "topic": str, "command": str, "date": str, "quick": bool, "machine": dict,
         "versions": dict, "comparisons": list}
 COMPARISON = {"name": str, "command": str, "unit": str, "reference": str, "rows": list,
@@ -163,14 +163,24 @@ def check(file):
     return wrong
 
 
-def merged(old, new):
-    """Returns a topic's results with new comparisons in place of those of the same names. The machine must be the same."""
+def cannot_merge(old, machine, quick):
+    """Returns why results of this machine cannot stand beside the old ones of a topic, or an empty string."""
     for each in ("processor", "cores", "system"):
-        if old["machine"][each] != new["machine"][each]:
-            raise SystemExit(f"the rest of '{old['topic']}' was measured with another {each}: {old['machine'][each]}")
-    measured = f"{new['date']}, typedcall {new['versions'].get('typedcall', '')}"
-    later = {each["name"]: {**each, "measured": measured} for each in new["comparisons"]}
-    return {**old, "comparisons": [later.get(each["name"], each) for each in old["comparisons"]]}
+        if old["machine"][each] != machine[each]:
+            return f"the rest of '{old['topic']}' was measured with another {each}: {old['machine'][each]}"
+    return f"the rest of '{old['topic']}' was measured in as many rounds as are usual" if quick and not old["quick"] else ""
+
+
+def merged(old, new):
+    """Returns a topic's results with the new comparisons that have rows. They say when and where they were measured,
+    and with which versions, as far as these differ."""
+    parts = [new["date"], "on a busy machine" * new["machine"]["busy"],
+             *(f"{name} {version}" for name, version in new["versions"].items()
+               if version and version != old["versions"].get(name))]
+    later = {each["name"]: {**each, "measured": ", ".join(filter(None, parts))}
+             for each in new["comparisons"] if each["rows"]}
+    comparisons = [later.pop(each["name"], each) for each in old["comparisons"]]
+    return {**old, "comparisons": [*comparisons, *later.values()]}
 
 
 def read(path):

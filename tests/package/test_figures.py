@@ -126,17 +126,25 @@ class Results(unittest.TestCase):
                                 for line in path.read_text(encoding="utf-8").splitlines()))
 
     def test_later_results_replace_those_of_the_same_names(self):
-        old = a_file(versions={"typedcall": "1111111"})
-        later = a_file(2.0, date="2026-11-24 01:00 UTC", versions={"typedcall": "2222222"})
-        later["comparisons"] = later["comparisons"][:1]
+        old = a_file(versions={"typedcall": "1111111", "numpy": "2"})
+        later = a_file(2.0, date="2026-11-24 01:00 UTC", versions={"typedcall": "2222222", "numpy": "2"})
+        later["machine"]["busy"] = True
+        another = {**later["comparisons"][1], "name": "new"}
+        later["comparisons"] = [later["comparisons"][0], {**later["comparisons"][1], "rows": []}, another]
         made = results.merged(old, later)
         self.assertEqual(results.check(made), [])
         self.assertEqual({**made, "comparisons": 0}, {**old, "comparisons": 0})
-        self.assertEqual(made["comparisons"][0].pop("measured"), "2026-11-24 01:00 UTC, typedcall 2222222")
-        self.assertEqual(made["comparisons"], [later["comparisons"][0], old["comparisons"][1]])
-        later["machine"]["cores"] = 4
-        with self.assertRaisesRegex(SystemExit, "measured with another cores: 2"):
-            results.merged(old, later)
+        measured = "2026-11-24 01:00 UTC, on a busy machine, typedcall 2222222"
+        self.assertEqual(made["comparisons"], [{**later["comparisons"][0], "measured": measured}, old["comparisons"][1],
+                                               {**another, "measured": measured}])
+        text = page.made({"calls": made}, {"calls": [source(CALLS, None)]})
+        self.assertIn(f"`tools/bench something`. {CALLS.note} Measured apart, under the usual CPython: {measured}.", text)
+
+    def test_results_of_another_machine_are_not_merged(self):
+        old = a_file()
+        self.assertEqual(results.cannot_merge(old, old["machine"], quick=False), "")
+        self.assertIn("as many rounds as are usual", results.cannot_merge(old, old["machine"], quick=True))
+        self.assertIn("with another cores: 2", results.cannot_merge(old, {**old["machine"], "cores": 4}, quick=False))
 
     def test_the_finding_has_the_numbers(self):
         found, = results.collect(source(CALLS, lambda bench: groups()), None)
