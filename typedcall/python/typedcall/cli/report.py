@@ -39,7 +39,7 @@ def _console(**options: Any) -> Any:
         from rich.console import Console
     except ImportError:
         return None
-    console = Console(**options)
+    console: Any = Console(**options)
     if not console.is_terminal:  # do not cut or wrap lines written to a file or a pipe
         console = Console(width=200, soft_wrap=True, **options)
     console.on_broken_pipe = _raise_broken_pipe  # rich's own would exit with status 1
