@@ -163,14 +163,6 @@ static inline PyObject *PyTC_SetDefault(PyObject *dict, PyObject *key, PyObject 
 #endif
 }
 
-// PyTC_SetDefault with a C string as the key.
-static inline PyObject *PyTC_Settle(PyObject *dict, const char *name, PyObject *value) {
-  PyObject *key = PyUnicode_FromString(name);
-  PyObject *existing = key != NULL ? PyTC_SetDefault(dict, key, value) : NULL;
-  Py_XDECREF(key);
-  return existing;
-}
-
 // PyTC_SetDefault for a dictionary that the caller has locked, and whose keys are compared without
 // Python code. If memory runs out, CPython 3.13's setdefault adds half an item and reports success.
 static inline PyObject *PyTC_SetDefaultOfOurs(PyObject *dict, PyObject *key, PyObject *value) {
@@ -185,13 +177,23 @@ static inline PyObject *PyTC_SetDefaultOfOurs(PyObject *dict, PyObject *key, PyO
 #endif
 }
 
-// PyTC_Settle for the interpreter's own dictionary. Its keys run Python code only if a program has
-// found it in gc.get_objects().
-static inline PyObject *PyTC_SettleInOwn(PyObject *kept, const char *name, PyObject *value) {
+static inline PyObject *PyTC_SettleBy(PyObject *(*set)(PyObject *, PyObject *, PyObject *),
+                                      PyObject *dict, const char *name, PyObject *value) {
   PyObject *key = PyUnicode_FromString(name);
-  PyObject *existing = key != NULL ? PyTC_SetDefaultOfOurs(kept, key, value) : NULL;
+  PyObject *existing = key != NULL ? set(dict, key, value) : NULL;
   Py_XDECREF(key);
   return existing;
+}
+
+// PyTC_SetDefault with a C string as the key.
+static inline PyObject *PyTC_Settle(PyObject *dict, const char *name, PyObject *value) {
+  return PyTC_SettleBy(PyTC_SetDefault, dict, name, value);
+}
+
+// PyTC_Settle for the interpreter's own dictionary. Not atomic if comparing keys runs Python code,
+// which happens only if a program has put such a key into this dictionary.
+static inline PyObject *PyTC_SettleInOwn(PyObject *kept, const char *name, PyObject *value) {
+  return PyTC_SettleBy(PyTC_SetDefaultOfOurs, kept, name, value);
 }
 
 /// A pending exception that is set aside while other code runs.

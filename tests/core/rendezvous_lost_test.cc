@@ -194,6 +194,32 @@ TEST_F(Lost, NoMemoryForTheDictionary) {
   }
 }
 
+// CPython 3.13's setdefault adds half an item and reports success if it cannot grow a dictionary.
+TEST_F(Lost, NoMemoryToGrowTheDictionary) {
+  for (int items = 0; items < 6; ++items) {
+    bool was_refused = true;
+    for (std::size_t first = 0; was_refused; ++first) {
+      SCOPED_TRACE(std::to_string(items) + " items, allocation " + std::to_string(first));
+      ASSERT_LT(first, 20u) << "it never succeeds";
+      Begin();
+      scope_->Set("own", OwnDict());
+      scope_->Set("number", Ref::Steal(PyLong_FromLong(items)).get());
+      ASSERT_TRUE(scope_->Run("own.update({str(i): i for i in range(number)})"));
+      const PyTypedcall_Interface *interface;
+      {
+        Memory memory;
+        memory.EmptyFreeLists();
+        memory.Refuse(first);
+        interface = PyTypedcall_Await();
+        was_refused = memory.Stop();
+      }
+      EXPECT_TRUE(was_refused || interface != nullptr);
+      EXPECT_EQ(TakeError(), interface == nullptr ? "MemoryError: " : "");
+      EXPECT_TRUE(scope_->Eval("len(own) == len([*own])").get() == Py_True);
+    }
+  }
+}
+
 #endif
 
 TEST_F(Lost, APlaceholderIsToldTwice) {
