@@ -13,14 +13,12 @@ typedef struct PyTC_StaticType {
   int has_module, has_mark;  // positive if we put this attribute into the type's dictionary
 } PyTC_StaticType;
 
-// True if CPython frees names at the interpreter's end even if a static type refers to them. Debug
-// builds did so before 3.14.
+// True if CPython may free names at the interpreter's end even if a static type refers to them.
+// From 3.14 on it does. Of 3.13 only debug builds do, but these load modules of other builds, too.
 #if PY_VERSION_HEX < 0x030B0000
 #define PyTC_FREES_NAMES 0
-#elif defined(Py_DEBUG)
-#define PyTC_FREES_NAMES (Py_Version >= 0x030D0000)
 #else
-#define PyTC_FREES_NAMES (Py_Version >= 0x030E0000)
+#define PyTC_FREES_NAMES (Py_Version >= 0x030D0000)
 #endif
 
 #ifdef Py_TARGET_ABI3T
