@@ -6,12 +6,13 @@ import re
 import statistics
 
 SCHEMA = 1
-#: The fields of a file, a comparison and a row, and their types. A comparison that was measured later than
-#: the rest of its file has `measured`, a str that says when, and what differed.
+#: The fields of a file, a comparison and a row, and their types.
 FILE = {"schema": int, "topic": str, "command": str, "date": str, "quick": bool, "machine": dict,
         "versions": dict, "comparisons": list}
 COMPARISON = {"name": str, "command": str, "unit": str, "reference": str, "rows": list,
               "missing": dict}
+#: A comparison that was measured later than the rest of its file says when, and what differed.
+COMPARISON_MAY_HAVE = {"measured": str}
 ROW = {"label": str, "series": str, "x": (int, float, type(None)), "rounds": int, "value": list,
        "ratio": list}
 
@@ -119,12 +120,13 @@ def collect(source, bench):
     return found
 
 
-def check_fields(value, fields, where):
+def check_fields(value, fields, where, may_have=None):
     if not isinstance(value, dict):
         return [f"{where}: no object"]
+    known = {**fields, **(may_have or {})}
     wrong = [f"{where}: {name} is missing" for name in fields if name not in value]
-    wrong += [f"{where}: {name} is unknown" for name in value if name not in fields]
-    return wrong + [f"{where}: {name} is of another type" for name, kind in fields.items()
+    wrong += [f"{where}: {name} is unknown" for name in value if name not in known]
+    return wrong + [f"{where}: {name} is of another type" for name, kind in known.items()
                     if name in value and not isinstance(value[name], kind)]
 
 
@@ -142,8 +144,7 @@ def check(file):
     if wrong:
         return wrong
     for comparison in file["comparisons"]:
-        optional = {"measured": str} if isinstance(comparison, dict) and "measured" in comparison else {}
-        found = check_fields(comparison, {**COMPARISON, **optional}, "a comparison")
+        found = check_fields(comparison, COMPARISON, "a comparison", COMPARISON_MAY_HAVE)
         wrong += found
         if found:
             continue
@@ -164,11 +165,12 @@ def check(file):
 
 
 def cannot_merge(old, machine, quick):
-    """Returns why results of this machine cannot stand beside the old ones of a topic, or an empty string."""
+    """Returns why results of this machine cannot be added to the old ones of a topic, or an empty string."""
     for each in ("processor", "cores", "system"):
         if old["machine"][each] != machine[each]:
-            return f"the rest of '{old['topic']}' was measured with another {each}: {old['machine'][each]}"
-    return f"the rest of '{old['topic']}' was measured in as many rounds as are usual" if quick and not old["quick"] else ""
+            return (f"'{old['topic']}' was measured with another {each}: {old['machine'][each]} instead of "
+                    f"{machine[each]}; measure the whole topic")
+    return f"'{old['topic']}' was measured without --quick; omit it" if quick and not old["quick"] else ""
 
 
 def merged(old, new):

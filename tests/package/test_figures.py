@@ -1,5 +1,6 @@
 """Tests tools/figures."""
 import contextlib
+import dataclasses
 import importlib.util
 import io
 import os
@@ -105,6 +106,8 @@ class Results(unittest.TestCase):
                 (lambda file: file.update(schema=99), "schema 99"),
                 (lambda file: file.update(quick="no"), "quick is of another type"),
                 (lambda file: file["comparisons"][0].pop("unit"), "unit is missing"),
+                (lambda file: file["comparisons"][0].update(more=1), "more is unknown"),
+                (lambda file: file["comparisons"][0].update(measured=1), "measured is of another type"),
                 (lambda file: file["comparisons"][0]["rows"][1].update(x="1"), "x is of another type"),
                 (lambda file: file["comparisons"][0]["rows"][1].update(ratio=[3, 2, 1]), "quartiles"),
                 (lambda file: file["comparisons"][0]["rows"].append(
@@ -139,12 +142,15 @@ class Results(unittest.TestCase):
                                                {**another, "measured": measured}])
         text = page.made({"calls": made}, {"calls": [source(CALLS, None)]})
         self.assertIn(f"`tools/bench something`. {CALLS.note} Measured apart, under the usual CPython: {measured}.", text)
+        again = dataclasses.replace(CALLS, name="new", version="CPython 3.14", of=CALLS.name)
+        both = results.Source("source", "tools/bench something", None, [CALLS, again])
+        self.assertIn(f"Measured apart, CPython 3.14: {measured}.", page.made({"calls": made}, {"calls": [both]}))
 
     def test_results_of_another_machine_are_not_merged(self):
         old = a_file()
         self.assertEqual(results.cannot_merge(old, old["machine"], quick=False), "")
-        self.assertIn("as many rounds as are usual", results.cannot_merge(old, old["machine"], quick=True))
-        self.assertIn("with another cores: 2", results.cannot_merge(old, {**old["machine"], "cores": 4}, quick=False))
+        self.assertIn("without --quick; omit it", results.cannot_merge(old, old["machine"], quick=True))
+        self.assertIn("with another cores: 2 instead of 4;", results.cannot_merge(old, {**old["machine"], "cores": 4}, quick=False))
 
     def test_the_finding_has_the_numbers(self):
         found, = results.collect(source(CALLS, lambda bench: groups()), None)
