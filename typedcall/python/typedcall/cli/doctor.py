@@ -49,8 +49,8 @@ _EXTENSIONS = (
     ("typedcall.sinks.sql._sqlite", f"{_CPYTHON}, if the package was built with sqlite3ext.h"),
     ("typedcall.sinks.sql._duckdb", _CPYTHON),
     ("typedcall.sinks.callbacks._callbacks", _CPYTHON),
-    ("typedcall.sinks.tvm_ffi._tvm_ffi", f"{_CPYTHON} and 64 bits"),
-    ("typedcall.sinks.jax._jax", f"{_CPYTHON} and 64 bits"),
+    ("typedcall.sinks.tvm_ffi._tvm_ffi", _CPYTHON),
+    ("typedcall.sinks.jax._jax", _CPYTHON),
 )
 
 
@@ -145,9 +145,16 @@ def _libraries() -> list[Finding]:
     return found + [_numba_extension()]
 
 
+def _is_there(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ImportError:  # raised by the import of the module's folder, or by another finder
+        return False
+
+
 def _version_of_module(name: str) -> str:
     """Returns the module's own version, because packages such as Debian's may lack metadata."""
-    if importlib.util.find_spec(name) is None:
+    if not _is_there(name):
         return ""
     return str(getattr(importlib.import_module(name), "__version__", "installed"))
 
@@ -159,13 +166,6 @@ def _numba_extension() -> Finding:
             if entry_point.group == "numba_extensions":
                 return Finding("Numba's entry point", entry_point.value)
     return Finding("Numba's entry point", "missing: the package was not installed by pip", False)
-
-
-def _is_there(module: str) -> bool:
-    try:
-        return importlib.util.find_spec(module) is not None
-    except ImportError:  # raised by the import of the module's folder, or by another finder
-        return False
 
 
 def _switched_off() -> list[Finding]:
