@@ -186,11 +186,8 @@ static inline TYPEDCALL_COLD int PyTC_AwaitRetract(void *state, int space, const
 static inline TYPEDCALL_COLD void PyTC_AwaitCounters(void *state, PyTypedcall_Counters *out,
                                                      size_t size) {
   const PyTypedcall_Interface *installed = PyTC_Arrived(state);
-  if (installed != NULL) {
-    installed->counters(installed->state, out, size);
-  } else {
-    memset(out, 0, size < sizeof(*out) ? size : sizeof(*out));
-  }
+  memset(out, 0, size < sizeof(*out) ? size : sizeof(*out));
+  if (installed != NULL) installed->counters(installed->state, out, size);
 }
 
 static inline TYPEDCALL_COLD uintptr_t PyTC_AwaitSlotId(void *state, const char *name) {
@@ -222,8 +219,7 @@ static inline TYPEDCALL_COLD PyObject *PyTC_AwaitHold(void *state, int space, co
                                                       PyObject *callable, const void **value) {
   const PyTypedcall_Interface *installed = PyTC_Arrived(state);
   *value = NULL;
-  if (installed == NULL) return NULL;
-  return installed->hold(installed->state, space, key, callable, value);
+  return installed != NULL ? installed->hold(installed->state, space, key, callable, value) : NULL;
 }
 
 static inline TYPEDCALL_COLD int PyTC_AwaitPublish(
@@ -272,7 +268,7 @@ static inline TYPEDCALL_COLD const PyTypedcall_Interface *PyTC_Waiting(void) {
     PyObject *fresh = PyTC_NewAwaited();
     if (fresh == NULL) return NULL;
     void *made = PyCapsule_GetPointer(fresh, PyTypedcall_AWAITED_NAME);
-    existing = PyTC_SettleInOwn(kept, PyTypedcall_AWAITED_NAME, fresh);
+    existing = PyTC_Settle(PyTC_SetDefaultOfOurs, kept, PyTypedcall_AWAITED_NAME, fresh);
     Py_DECREF(fresh);
     // Free ours only if another module's placeholder won. After an error, other code may use ours.
     if (existing != NULL && existing != fresh) PyTypedcall_RAW_FREE(made);

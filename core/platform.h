@@ -163,8 +163,9 @@ static inline PyObject *PyTC_SetDefault(PyObject *dict, PyObject *key, PyObject 
 #endif
 }
 
-// PyTC_SetDefault for a dictionary that the caller has locked, and whose keys are compared without
-// Python code. If memory runs out, CPython 3.13's setdefault adds half an item and reports success.
+// PyTC_SetDefault for our own dictionaries, which the caller has locked, and for the interpreter's.
+// If memory runs out, CPython 3.13's setdefault adds half an item and reports success. Not atomic
+// if comparing keys runs Python code, as keys can that a program adds to the interpreter's.
 static inline PyObject *PyTC_SetDefaultOfOurs(PyObject *dict, PyObject *key, PyObject *value) {
 #if PY_VERSION_HEX >= 0x030D0000 && !defined(Py_LIMITED_API) && !defined(Py_GIL_DISABLED)
   PyObject *existing = PyTC_GetItem(dict, key);
@@ -177,23 +178,13 @@ static inline PyObject *PyTC_SetDefaultOfOurs(PyObject *dict, PyObject *key, PyO
 #endif
 }
 
-static inline PyObject *PyTC_SettleBy(PyObject *(*set)(PyObject *, PyObject *, PyObject *),
-                                      PyObject *dict, const char *name, PyObject *value) {
+// Calls one of the functions above (`set`) with a C string as the key.
+static inline PyObject *PyTC_Settle(PyObject *(*set)(PyObject *, PyObject *, PyObject *),
+                                    PyObject *dict, const char *name, PyObject *value) {
   PyObject *key = PyUnicode_FromString(name);
   PyObject *existing = key != NULL ? set(dict, key, value) : NULL;
   Py_XDECREF(key);
   return existing;
-}
-
-// PyTC_SetDefault with a C string as the key.
-static inline PyObject *PyTC_Settle(PyObject *dict, const char *name, PyObject *value) {
-  return PyTC_SettleBy(PyTC_SetDefault, dict, name, value);
-}
-
-// PyTC_Settle for the interpreter's own dictionary. Not atomic if comparing keys runs Python code,
-// which happens only if a program has put such a key into this dictionary.
-static inline PyObject *PyTC_SettleInOwn(PyObject *kept, const char *name, PyObject *value) {
-  return PyTC_SettleBy(PyTC_SetDefaultOfOurs, kept, name, value);
 }
 
 /// A pending exception that is set aside while other code runs.

@@ -130,7 +130,7 @@ static inline void PyTC_ComeBack(PyTC_State *state) {
   PyObject *existing = NULL,
            *again = PyCapsule_New(&state->interface, PyTypedcall_CAPSULE_NAME, PyTC_CapsuleDied);
   if (kept != NULL && again != NULL) {
-    existing = PyTC_SettleInOwn(kept, PyTypedcall_CAPSULE_NAME, again);
+    existing = PyTC_Settle(PyTC_SetDefaultOfOurs, kept, PyTypedcall_CAPSULE_NAME, again);
   }
   // Even if restoring it failed, modules that already have this interface keep using it.
   state->is_coming_back = 1;
@@ -196,7 +196,7 @@ static inline int PyTC_ShowMetaclass(PyObject *dict, const PyTypedcall_Interface
     return -1;
   }
   Py_INCREF(metaclass);
-  PyObject *existing = PyTC_Settle(dict, PyExtensibleType_ATTRIBUTE, metaclass);
+  PyObject *existing = PyTC_Settle(PyTC_SetDefault, dict, PyExtensibleType_ATTRIBUTE, metaclass);
   const int is_ours = existing == metaclass;
   if (existing != NULL && !is_ours) {
     PyTC_Refuse(Py_TYPE(existing), PyExc_ImportError,
@@ -207,7 +207,9 @@ static inline int PyTC_ShowMetaclass(PyObject *dict, const PyTypedcall_Interface
   Py_DECREF(metaclass);
   if (!is_ours) return -1;
   PyObject *function = PyCFunction_NewEx(&PyTC_CombinedDef, NULL, NULL);
-  existing = function != NULL ? PyTC_Settle(dict, PyTC_CombinedDef.ml_name, function) : NULL;
+  existing = function != NULL
+                 ? PyTC_Settle(PyTC_SetDefault, dict, PyTC_CombinedDef.ml_name, function)
+                 : NULL;
   Py_XDECREF(function);
   Py_XDECREF(existing);
   return existing != NULL ? 0 : -1;
@@ -229,7 +231,7 @@ static inline PyObject *PyTC_MakeModule(void) {
   PyObject *module = PyTC_Look(modules, PyTypedcall_MODULE);
   if (module == NULL) {
     PyObject *fresh = PyModule_New(PyTypedcall_MODULE);
-    if (fresh != NULL) module = PyTC_Settle(modules, PyTypedcall_MODULE, fresh);
+    if (fresh != NULL) module = PyTC_Settle(PyTC_SetDefault, modules, PyTypedcall_MODULE, fresh);
     Py_XDECREF(fresh);
   }
   Py_DECREF(modules);
@@ -256,7 +258,9 @@ static inline PyObject *PyTC_ExistingCapsule(PyObject *dict, PyObject *kept) {
     PyObject *fresh = PyTC_NewCapsule();
     if (fresh == NULL) return NULL;
     existing = PyTC_Look(dict, PyTypedcall_CAPSULE);
-    ours = existing != NULL ? existing : PyTC_SettleInOwn(kept, PyTypedcall_CAPSULE_NAME, fresh);
+    ours = existing != NULL
+               ? existing
+               : PyTC_Settle(PyTC_SetDefaultOfOurs, kept, PyTypedcall_CAPSULE_NAME, fresh);
     if (ours == fresh) {
       PyTC_StateIn(fresh)->is_installed = 1;
       PyTC_TellWaiting(kept, &PyTC_StateIn(fresh)->interface);
@@ -264,7 +268,7 @@ static inline PyObject *PyTC_ExistingCapsule(PyObject *dict, PyObject *kept) {
     Py_DECREF(fresh);
     if (existing != NULL || ours == NULL) return ours;
   }
-  existing = PyTC_Settle(dict, PyTypedcall_CAPSULE, ours);
+  existing = PyTC_Settle(PyTC_SetDefault, dict, PyTypedcall_CAPSULE, ours);
   Py_DECREF(ours);
   return existing;
 }
@@ -276,7 +280,7 @@ static inline const PyTypedcall_Interface *PyTC_Meet(PyObject *dict, PyObject *k
   const PyTypedcall_Interface *interface = PyTC_Usable(existing);
   if (interface != NULL && PyTC_ShowMetaclass(dict, interface) < 0) interface = NULL;
   if (interface != NULL) {
-    PyObject *first = PyTC_SettleInOwn(kept, PyTypedcall_CAPSULE_NAME, existing);
+    PyObject *first = PyTC_Settle(PyTC_SetDefaultOfOurs, kept, PyTypedcall_CAPSULE_NAME, existing);
     if (first != NULL && first != existing) {
       PyErr_Format(PyExc_ImportError,
                    "%s has been replaced: this interpreter has another interface",

@@ -140,10 +140,10 @@ static inline int PyTC_GetReferent(PyObject *reference, PyObject **object) {
 
 // True if only the caller has a reference to `type`.
 static inline int PyTC_IsUnshared(PyTypeObject *type) {
-#ifdef Py_LIMITED_API
+#if defined(Py_LIMITED_API) && !defined(Py_TARGET_ABI3T)
   // The headers of 3.12 read 64 bits of the object, but from 3.14 on the count is the lower half.
   return (uint32_t)Py_REFCNT((PyObject *)type) == 1;
-#else
+#else  // free-threaded builds add a number of 60 bits to the counts of classes
   return Py_REFCNT((PyObject *)type) == 1;
 #endif
 }

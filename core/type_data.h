@@ -10,7 +10,6 @@
 #endif
 
 #include <limits.h>
-#include <stddef.h>
 #include <string.h>
 
 /// A flag of PyMemberDef: the offset is relative to the type's own data. Before 3.12 only
@@ -144,22 +143,17 @@ static inline int PyTypeData_HasItemsAtEnd(const PyTypeObject *type) {
 }
 
 // Makes a type with a negative basicsize. Returns a new reference, or NULL with an exception set.
-#if PY_VERSION_HEX >= 0x030C0000
 static inline PyObject *PyTC_ExtendBase(PyTypeObject *metaclass, PyObject *module,
                                         const PyType_Spec *spec, PyObject *bases) {
+  PyType_Spec absolute = *spec;
+#if PY_VERSION_HEX >= 0x030C0000
   // CPython 3.12 and 3.13 treat the offsets of special members as absolute, and builds with
   // assertions abort if they are relative. PyTC_PlaceSpecial puts in the right ones.
-  PyType_Spec absolute = *spec;
   absolute.slots = PyTC_Absolute(spec, (Py_ssize_t)sizeof(PyObject));
   if (absolute.slots == NULL) return NULL;
   PyObject *type = PyExtensibleType_FromMetaclass(metaclass, module, &absolute, bases);
   PyMem_Free(absolute.slots);
-  return type;
-}
 #else
-static inline PyObject *PyTC_ExtendBase(PyTypeObject *metaclass, PyObject *module,
-                                        const PyType_Spec *spec, PyObject *bases) {
-  PyType_Spec absolute = *spec;
   absolute.basicsize = 0;
   PyTC_Special special;
   if (PyTC_ReadSpec(&absolute, &special) < 0) return NULL;
@@ -187,9 +181,9 @@ static inline PyObject *PyTC_ExtendBase(PyTypeObject *metaclass, PyObject *modul
     }
   }
   Py_DECREF(bases);
+#endif
   return type;
 }
-#endif
 
 /// Returns the size in bytes of the data that `cls` adds: -basicsize, rounded up to
 /// alignof(max_align_t). `cls` must have been made with a negative basicsize; this is not checked.

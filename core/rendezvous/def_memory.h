@@ -42,11 +42,8 @@ static inline const void *PyTC_AskOnce(PyTC_DefMemory *memory, const PyMethodDef
   }
   PyTypedcall_END_EXCLUSIVE();
   if (found.def != NULL) return found.answer;
-  found.def = def;
-  found.name = def->ml_name;
-  found.function = def->ml_meth;
   // Not locked, because `ask` may wait for dlopen() in another thread, which may need the lock.
-  found.answer = ask(def);
+  const PyTC_KnownDef asked = {def, def->ml_name, def->ml_meth, ask(def)};
   PyTypedcall_BEGIN_EXCLUSIVE(Py_None);
   if (memory->known == NULL && !memory->is_closed) {
     memory->known =
@@ -54,10 +51,10 @@ static inline const void *PyTC_AskOnce(PyTC_DefMemory *memory, const PyMethodDef
   }
   if (memory->known != NULL) {
     memory->known[home + 1] = memory->known[home];
-    memory->known[home] = found;
+    memory->known[home] = asked;
   }
   PyTypedcall_END_EXCLUSIVE();
-  return found.answer;
+  return asked.answer;
 }
 
 // Call this when the interpreter ends.

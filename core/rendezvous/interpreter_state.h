@@ -115,18 +115,13 @@ static inline PyTypeObject *PyTC_NewType(const char *name, const char *doc, size
                          {Py_tp_dealloc, (void *)dealloc},
                          {methods != NULL ? Py_tp_methods : 0, (void *)methods},
                          {0, NULL}};
-  PyType_Spec spec;
-  memset(&spec, 0, sizeof(spec));
-  spec.name = name;
-  spec.basicsize = (int)size;
+  PyType_Spec spec = {name, (int)size, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, slots};
 #ifdef Py_TARGET_ABI3T
   spec.basicsize = -spec.basicsize;  // this size excludes the object head
 #endif
-  spec.flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC;
 #ifdef Py_TPFLAGS_DISALLOW_INSTANTIATION
   spec.flags |= Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE;
 #endif
-  spec.slots = slots;
   PyTypeObject *type = (PyTypeObject *)PyType_FromSpec(&spec);
   if (type == NULL && !PyErr_Occurred()) PyErr_NoMemory();  // CPython can forget to set the error
 #ifndef Py_TPFLAGS_DISALLOW_INSTANTIATION

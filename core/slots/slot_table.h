@@ -6,7 +6,6 @@
 #include "core/slots/slot_index.h"
 #include "core/type_access.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 // A slot table made by `resolve`. A subclass that adds no slots shares its base's table. References

@@ -21,16 +21,9 @@ static inline TYPEDCALL_COLD PyObject *PyTC_CombinedInit(PyObject *self,
   return result;
 }
 
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wcast-function-type"
-#endif
 static PyMethodDef PyTC_CombinedInitDef = {"__init__",
                                            (PyCFunction)(void (*)(void))PyTC_CombinedInit,
                                            METH_METHOD | METH_FASTCALL | METH_KEYWORDS, NULL};
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic pop
-#endif
 
 // True if another metaclass in `all` derives from `all[at]`, or is the same and comes earlier.
 static inline int PyTC_IsImplied(PyObject *all, Py_ssize_t at) {

@@ -98,36 +98,29 @@ static inline PyTypeObject *PyTC_NewMetaclass(void) {
       "__bases__ afterwards changes no slots.";
   PyType_Slot slots[] = {
       {Py_tp_doc, (void *)(uintptr_t)doc},
+      {Py_tp_base, (void *)&PyType_Type},
       {Py_tp_init, (void *)PyTC_Init},
       {Py_tp_dealloc, (void *)PyTC_Dealloc},
       {Py_tp_traverse, (void *)PyTC_Traverse},
       {Py_tp_clear, (void *)PyTC_SLOT(inquiry, &PyType_Type, tp_clear)},
       {0, NULL},
   };
-  PyType_Spec spec;
-  memset(&spec, 0, sizeof(spec));
-  spec.name = PyTypedcall_MODULE "." PyExtensibleType_ATTRIBUTE;
-#if defined(Py_LIMITED_API) || PY_VERSION_HEX >= 0x030C0000
-  spec.basicsize = -(int)sizeof(PyExtensibleHeapTypeData);  // PEP 697
+#if PY_VERSION_HEX >= 0x030C0000
+  const int size = -(int)sizeof(PyExtensibleHeapTypeData);  // PEP 697
 #else
-  spec.basicsize = (int)(PyExtensibleType_DATA_OFFSET + sizeof(PyExtensibleHeapTypeData));
+  const int size = (int)(PyExtensibleType_DATA_OFFSET + sizeof(PyExtensibleHeapTypeData));
 #endif
-  spec.flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC;
+  PyType_Spec spec = {PyTypedcall_MODULE "." PyExtensibleType_ATTRIBUTE, size, 0,
+                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
 #ifdef Py_TPFLAGS_IMMUTABLETYPE
   spec.flags |= Py_TPFLAGS_IMMUTABLETYPE;
 #endif
-  spec.slots = slots;
-  PyObject *bases = PyTuple_Pack(1, (PyObject *)&PyType_Type);
-  if (bases == NULL) return NULL;
-  PyTypeObject *metaclass = (PyTypeObject *)PyType_FromSpecWithBases(&spec, bases);
-  Py_DECREF(bases);
+  PyTypeObject *metaclass = (PyTypeObject *)PyType_FromSpec(&spec);
   if (metaclass == NULL) {
     if (!PyErr_Occurred()) PyErr_NoMemory();  // CPython sets no error if copying the name fails
     return NULL;
   }
-#ifdef Py_LIMITED_API
-  // PyObject_GetTypeData finds the data; no offset is compiled in.
-#else
+#ifndef Py_LIMITED_API  // such modules find the data at run time (PyObject_GetTypeData)
 #if PY_VERSION_HEX >= 0x030C0000
   const size_t compiled = PyExtensibleType_DATA_OFFSET;
   const Py_ssize_t found = PyTC_TypeDataOffset(metaclass);

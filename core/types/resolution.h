@@ -75,11 +75,7 @@ static inline TYPEDCALL_COLD int PyTC_AddStep(PyTC_Resolution *resolution, PyTyp
                                               const PyTC_Own *given, Py_ssize_t came_of) {
   uint64_t *magic = PyTC_MagicOf(resolution->metaclass, type);
   if (*magic == PyExtensibleType_MAGIC) return 0;  // another thread has settled the type
-  PyTC_Step step;
-  memset(&step, 0, sizeof(step));
-  step.type = type;
-  step.is_given = given != NULL;
-  step.came_of = came_of;
+  PyTC_Step step = {type, NULL, {NULL, 0, NULL, 0}, given != NULL, 0, 0, came_of, 0};
   if (given != NULL) step.own = *given;
   Py_INCREF((PyObject *)type);
   __atomic_store_n(magic, PyTC_ON_THE_WAY, __ATOMIC_RELAXED);

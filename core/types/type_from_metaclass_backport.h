@@ -8,7 +8,6 @@
 #error "this CPython has PyType_FromMetaclass: include core/types/type_from_metaclass.h"
 #endif
 
-#include <stddef.h>
 #include <string.h>
 #include <structmember.h>  // for PyMemberDef, which Python.h has only from 3.12 on
 

@@ -53,6 +53,15 @@ TEST_F(Foreign, SubclassesInherit) {
   }
 }
 
+// Free-threaded builds count some references to classes elsewhere.
+TEST_F(Foreign, AClassThatOnlyItsInstanceKeeps) {
+  Ref type = Class("class X: pass");
+  ASSERT_EQ(Register(type, {S(1, 11)}), 0) << TakeError();
+  for (const char *object : {"type('Y', (X,), {})()", "type('Z', (X,), {'__slots__': ()})()"}) {
+    EXPECT_EQ(Any(object, 1), 11) << object;
+  }
+}
+
 TEST_F(Foreign, TheFirstInTheMroWins) {
   Ref left = Class("class L: pass", "L"), right = Class("class R: pass", "R");
   ASSERT_EQ(Register(left, {S(1, 11), S(2, 22)}), 0) << TakeError();
