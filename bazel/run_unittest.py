@@ -1,6 +1,8 @@
 """Runs the unittest cases in one file, and writes their results to $XML_OUTPUT_FILE (JUnit). A file
 has no cases if tests/support/collected.py excludes them."""
+import faulthandler
 import os
+import signal
 import sys
 import time
 import unittest
@@ -77,6 +79,8 @@ def write_xml(path, name, cases):
 def main(test_file):
     # Tests must not import from the runner's own folder.
     sys.path.pop(0)
+    # Bazel sends SIGTERM at the time limit. The stacks show where the test hangs.
+    faulthandler.register(signal.SIGTERM, chain=True)
     name = os.path.splitext(os.path.basename(test_file))[0]
     # Bazel's --test_filter selects one case by its name, module.Class.method.
     chosen = os.environ.get("TESTBRIDGE_TEST_ONLY") or name
