@@ -207,9 +207,10 @@ static inline int PyTC_ShowMetaclass(PyObject *dict, const PyTypedcall_Interface
   Py_DECREF(metaclass);
   if (!is_ours) return -1;
   PyObject *function = PyCFunction_NewEx(&PyTC_CombinedDef, NULL, NULL);
-  existing = function != NULL
-                 ? PyTC_Settle(PyTC_SetDefault, dict, PyTC_CombinedDef.ml_name, function)
-                 : NULL;
+  existing = NULL;
+  if (function != NULL) {
+    existing = PyTC_Settle(PyTC_SetDefault, dict, PyTC_CombinedDef.ml_name, function);
+  }
   Py_XDECREF(function);
   Py_XDECREF(existing);
   return existing != NULL ? 0 : -1;
@@ -257,10 +258,10 @@ static inline PyObject *PyTC_ExistingCapsule(PyObject *dict, PyObject *kept) {
     // Making an interface may run other code. If that code installs one, it wins.
     PyObject *fresh = PyTC_NewCapsule();
     if (fresh == NULL) return NULL;
-    existing = PyTC_Look(dict, PyTypedcall_CAPSULE);
-    ours = existing != NULL
-               ? existing
-               : PyTC_Settle(PyTC_SetDefaultOfOurs, kept, PyTypedcall_CAPSULE_NAME, fresh);
+    ours = existing = PyTC_Look(dict, PyTypedcall_CAPSULE);
+    if (ours == NULL) {
+      ours = PyTC_Settle(PyTC_SetDefaultOfOurs, kept, PyTypedcall_CAPSULE_NAME, fresh);
+    }
     if (ours == fresh) {
       PyTC_StateIn(fresh)->is_installed = 1;
       PyTC_TellWaiting(kept, &PyTC_StateIn(fresh)->interface);
