@@ -21,7 +21,7 @@
 #define TYPEDCALL_IS_SUPPORTED 0
 #endif
 
-// Platforms without tags use no GNU extensions, because MSVC builds the wheels for Windows.
+// Platforms without tags use no GNU extensions, so that MSVC may compile them.
 #if TYPEDCALL_IS_SUPPORTED
 #define TYPEDCALL_COLD __attribute__((cold))
 #define TYPEDCALL_RARE __attribute__((noinline, cold))

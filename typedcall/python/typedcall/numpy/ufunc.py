@@ -262,9 +262,9 @@ def _loops(function: Any, core: Core | None) -> list[_Loop] | list[RowLoop]:
     return _in_order(loops)
 
 
-def ufunc(function: Any, name: str | None = None, *, signature: str | None = None) -> Any:
-    """Returns a numpy.ufunc with a loop for each overload of `function` whose types are numbers. The result is always
-    the same object if the function can be imported by its name. The ufunc keeps `function` alive.
+def ufunc(f: Any, name: str | None = None, *, signature: str | None = None) -> Any:
+    """Returns a numpy.ufunc with a loop for each overload of `f` whose types are numbers. The result is always
+    the same object if the function can be imported by its name. The ufunc keeps `f` alive.
 
     A ufunc is pickled as the names of the function and its module. The function may be a static method, or be defined
     in the script itself. The reading process makes the ufunc again. A call raises ImportError if that process lacks the
@@ -272,8 +272,8 @@ def ufunc(function: Any, name: str | None = None, *, signature: str | None = Non
 
     The loops are in the order in which Python tries the overloads, but narrow types come before wide types, and ints
     before floats. There are also loops over 64-bit ints for narrower ints, and over doubles for floats. Bools of a
-    function without overloads have loops over doubles and complex numbers. These loops convert elements as `function`
-    does, and call `function` for an int that does not fit, so that its OverflowError is raised. The results of these
+    function without overloads have loops over doubles and complex numbers. These loops convert elements as `f`
+    does, and call `f` for an int that does not fit, so that its OverflowError is raised. The results of these
     loops are int64 and float64. All loops have as many arguments as the first overload, or as `signature`, such as
     `(),()->()`.
 
@@ -284,7 +284,7 @@ def ufunc(function: Any, name: str | None = None, *, signature: str | None = Non
     writes to an output, and a function `*d->v` changes a copy of the input.
 
     NumPy calls loops without the GIL. Loops of overloads that may raise or are not thread-safe acquire the GIL. If an
-    overload falls back for an element, `function` is called. After an exception, the rest of the output is unchanged,
+    overload falls back for an element, `f` is called. After an exception, the rest of the output is unchanged,
     or undefined if it is converted. With NumPy before 1.22, which does not check for exceptions, overloads that may
     raise are omitted. Raises TypeError as typedcall.resolve() does, and ImportError on PyPy."""
     if sys.implementation.name == "pypy":
@@ -295,9 +295,9 @@ def ufunc(function: Any, name: str | None = None, *, signature: str | None = Non
     if name is not None and not isinstance(name, str):
         raise TypeError(f"name must be a str, not '{type(name).__name__}'")
     core = None if signature is None else read_core(signature)
-    loops = _loops(function, core)
-    path = name or _path(function)
-    existing = _made.get((id(function), signature))
+    loops = _loops(f, core)
+    path = name or _path(f)
+    existing = _made.get((id(f), signature))
     if name is None and existing is not None and existing[1] == loops:
         return existing[2]
     types = b""
@@ -307,19 +307,19 @@ def ufunc(function: Any, name: str | None = None, *, signature: str | None = Non
     nin, nout, shape = len(first.inputs), 1, ""
     if isinstance(first, RowLoop):
         nout, shape = len(first.core[1]), first.signature
-    callable_ = by_position(function)
+    callable_ = by_position(f)
     rows = tuple(loop.row(callable_) for loop in loops)
-    text = _c_string(text_attribute(function, "__doc__"))
-    doc = f"{name_of(function)} for arrays.\n\n{text}"
-    made = make_ufunc(path, doc, rows, types, nin, nout, shape, (function, name, signature))
+    text = _c_string(text_attribute(f, "__doc__"))
+    doc = f"{name_of(f)} for arrays.\n\n{text}"
+    made = make_ufunc(path, doc, rows, types, nin, nout, shape, (f, name, signature))
     pickle_by_origin(type(made), _ufunc_again)
     if name is not None or "." not in path:
         return made
     with _keeping.lock:
-        existing = _made.get((id(function), signature))
+        existing = _made.get((id(f), signature))
         if existing is None or existing[1] != loops:
             # The ufunc is kept until the process ends.
-            existing = _made[id(function), signature] = (function, loops, made)
+            existing = _made[id(f), signature] = (f, loops, made)
     return existing[2]
 
 

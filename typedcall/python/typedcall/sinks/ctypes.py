@@ -58,15 +58,15 @@ def _missing_type(entry: Entry) -> str:
     return ""
 
 
-def ctypes_function(function: Any, signature: str | None = None) -> Any:
-    """Returns a ctypes function that keeps `function` alive. Its argtypes and restype are set. Without a signature,
+def ctypes_function(f: Any, signature: str | None = None) -> Any:
+    """Returns a ctypes function that keeps `f` alive. Its argtypes and restype are set. Without a signature,
     the first entry that ctypes can call is used. A buffer becomes two arguments: the pointer and the number of
     elements.
 
     A function that needs the GIL or is not thread-safe becomes a PYFUNCTYPE, which holds the GIL and raises the
     function's exceptions. Any other function becomes a CFUNCTYPE, which releases the GIL. Raises ValueError and
     TypeError as typedcall.resolve() does."""
-    entry = usable(function, "ctypes", _missing_type, offered(function), signature, _CAPABILITIES)[0]
+    entry = usable(f, "ctypes", _missing_type, offered(f), signature, _CAPABILITIES)[0]
     arguments, result = parse_signature(entry.signature)
     keeps_errno = bool(entry.flags & Flags.SETS_ERRNO)
     types = [ctypes_type(letters) for letters in [result, *c_letters(arguments)]]
