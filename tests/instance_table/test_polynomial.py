@@ -6,7 +6,7 @@ import unittest
 import slot_consumer as consumer
 from polynomial import Polynomial
 
-SLOT = "native-callable slot"
+SLOT = "instance slot"
 TAKES_SELF, THREAD_SAFE, PURE = 0x20, 0x10000, 0x20000
 FLAGS = TAKES_SELF | THREAD_SAFE | PURE
 

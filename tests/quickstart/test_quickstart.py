@@ -12,7 +12,7 @@ import quickstart_libm
 import quickstart_measure
 
 MAY_RAISE, DIFFERS = 0x0004, 0x0080
-SIDE_TABLE, HEADER = "side table, by PyMethodDef", "METH_TYPED with header"
+SIDE_TABLE, HEADER = "def row", "method metadata"
 OWN_ROWS = SIDE_TABLE if sys.version_info >= (3, 11) else HEADER
 COMPARED = 20_000
 

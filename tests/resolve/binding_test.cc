@@ -185,7 +185,7 @@ TEST(DefiningClass, WithBits) {
   def.ml_meth = AsCFunction(BoxedMethod);
   const Ref method = Ref::Steal(PyCMethod_New(&def, Py_None, nullptr, &PyLong_Type));
   ASSERT_TRUE(method) << TakeError();
-  EXPECT_EQ(Find(nullptr, method.get(), "l->l"), "l->l 1 METH_TYPED with header");
+  EXPECT_EQ(Find(nullptr, method.get(), "l->l"), "l->l 1 method metadata");
   const auto found = typedcall::find(nullptr, method.get(), "d->d", kSelf);
   ASSERT_TRUE(found);
   EXPECT_EQ(found->self, Py_None);

@@ -42,11 +42,10 @@ class NativeCallable : public testing::Test {
 TEST_F(NativeCallable, EachInstanceHasItsTable) {
   const Ref a = Make("Callable()", one.get()), b = Make("Callable()", two.get());
   for (const auto *interface : {static_cast<const PyTypedcall_Interface *>(nullptr), Interface()}) {
-    EXPECT_EQ(Find(interface, a.get(), "l->l"), "l->l 1 native-callable slot");
-    EXPECT_EQ(Find(interface, b.get(), "l->l"), "l->l 2 native-callable slot");
+    EXPECT_EQ(Find(interface, a.get(), "l->l"), "l->l 1 instance slot");
+    EXPECT_EQ(Find(interface, b.get(), "l->l"), "l->l 2 instance slot");
     EXPECT_EQ(Find(interface, b.get(), "d->d"), "nothing");
-    EXPECT_EQ(Find(interface, b.get(), "d->d", typedcall::holds_gil),
-              "d->d 3 native-callable slot");
+    EXPECT_EQ(Find(interface, b.get(), "d->d", typedcall::holds_gil), "d->d 3 instance slot");
   }
 }
 
@@ -54,8 +53,8 @@ TEST_F(NativeCallable, TableCanBeReplaced) {
   const Ref a = Make("Callable()", one.get()), b = Make("Callable()", one.get());
   const auto before = typedcall::find(nullptr, a.get(), "l->l");
   reinterpret_cast<Instance *>(a.get())->table = two.get();
-  EXPECT_EQ(Find(nullptr, a.get(), "l->l"), "l->l 2 native-callable slot");
-  EXPECT_EQ(Find(nullptr, b.get(), "l->l"), "l->l 1 native-callable slot");
+  EXPECT_EQ(Find(nullptr, a.get(), "l->l"), "l->l 2 instance slot");
+  EXPECT_EQ(Find(nullptr, b.get(), "l->l"), "l->l 1 instance slot");
   ASSERT_TRUE(before.has_value());
   EXPECT_EQ(before->funcptr, Address(1));
 }
@@ -82,7 +81,7 @@ TEST_F(NativeCallable, PythonSubclasses) {
       "class Mixed(Mixin, Sub): pass\n");
   for (const char *expression : {"Sub()", "Slots()", "SubSub()", "Mixed()"}) {
     const Ref instance = Make(expression, one.get());
-    EXPECT_EQ(Find(nullptr, instance.get(), "l->l"), "l->l 1 native-callable slot") << expression;
+    EXPECT_EQ(Find(nullptr, instance.get(), "l->l"), "l->l 1 instance slot") << expression;
   }
 }
 
@@ -127,8 +126,8 @@ TEST_F(NativeCallable, SlotComesBeforeTheSideTable) {
   const Ref instance = Make("Sub()", one.get());
   ASSERT_EQ(PyNativeCallable_TagObject(Interface(), instance.get(), row.get(), nullptr), 1)
       << TakeError();
-  EXPECT_EQ(Find(Interface(), instance.get(), "l->l"), "l->l 1 native-callable slot");
-  EXPECT_EQ(Find(Interface(), instance.get(), "f->f"), "f->f 8 side table, by object");
+  EXPECT_EQ(Find(Interface(), instance.get(), "l->l"), "l->l 1 instance slot");
+  EXPECT_EQ(Find(Interface(), instance.get(), "f->f"), "f->f 8 object row");
   EXPECT_EQ(Refusal(Interface(), instance.get(), "g->g"),
             "TypeError: 'Sub' object does not offer 'g->g'; it offers 'l->l', 'l->l', 'f->f'");
 }
@@ -157,7 +156,7 @@ TEST_F(NativeCallable, ACallSiteRemembersNothingOfAClassThatChangedDuringTheSear
   scope.Run("changing[:] = [instance]");
   EXPECT_EQ(find(instance.get()), Address(7));
   scope.Run("assert type(instance) is Plain\nchanging.clear()");
-  EXPECT_EQ(Find(Interface(), instance.get(), "l->l"), "l->l 1 native-callable slot");
+  EXPECT_EQ(Find(Interface(), instance.get(), "l->l"), "l->l 1 instance slot");
   EXPECT_EQ(find(instance.get()), Address(1));
 }
 

@@ -18,8 +18,8 @@ int pypy_not[] = {0x100, -1};
 TEST(Header, IsFoundWithoutTheInterface) {
   const Table table{{"l->l", 0, Address(1)}, {"d->d", 0, Address(2)}};
   const Builtin function(kBoth, table.get());
-  EXPECT_EQ(Find(nullptr, function.get(), "l->l"), "l->l 1 METH_TYPED with header");
-  EXPECT_EQ(Find(Interface(), function.get(), "d->d"), "d->d 2 METH_TYPED with header");
+  EXPECT_EQ(Find(nullptr, function.get(), "l->l"), "l->l 1 method metadata");
+  EXPECT_EQ(Find(Interface(), function.get(), "d->d"), "d->d 2 method metadata");
   EXPECT_EQ(Find(Interface(), function.get(), "dd->d"), "nothing");
 }
 
@@ -34,8 +34,7 @@ TEST(Header, IsNotReadWithoutItsBits) {
 TEST(Header, WithoutTableLeavesPyPysFields) {
   Builtin function(kBoth, nullptr);
   function.SetPyPy(pypy_l, 1, Address(3));
-  EXPECT_EQ(Find(nullptr, function.get(), "l->l", kPyPyCapabilities),
-            "l->l 3 METH_TYPED, PyPy's layout");
+  EXPECT_EQ(Find(nullptr, function.get(), "l->l", kPyPyCapabilities), "l->l 3 PyPy metadata");
 }
 
 TEST(Header, WithTableHidesPyPysFields) {
@@ -54,7 +53,7 @@ class BrokenHeader : public testing::Test {
     ASSERT_EQ(
         PyTypedMethod_TagDef(Interface(), &function.def, function.get(), table.get(), nullptr), 1)
         << TakeError();
-    EXPECT_EQ(Find(Interface(), function.get(), "l->l"), "l->l 1 side table, by PyMethodDef");
+    EXPECT_EQ(Find(Interface(), function.get(), "l->l"), "l->l 1 def row");
   }
   const Table table{{"l->l", 0, Address(1)}};
   Builtin function{kBoth, table.get()};
@@ -83,7 +82,7 @@ TEST_F(BrokenHeader, TooShort) {
 TEST_F(BrokenHeader, NewerMinorAndLargerAreFine) {
   function.metadata.abi_minor = 9;
   function.metadata.size = PyTypedMethod_SIZE + 64;
-  EXPECT_EQ(Find(nullptr, function.get(), "l->l"), "l->l 1 METH_TYPED with header");
+  EXPECT_EQ(Find(nullptr, function.get(), "l->l"), "l->l 1 method metadata");
 }
 
 TEST(PyPyLayout, Alone) {
@@ -92,10 +91,8 @@ TEST(PyPyLayout, Alone) {
   function.metadata.magic = 0;
   function.metadata.table = reinterpret_cast<const PyNativeCallableTable *>(Address(8));
   function.SetPyPy(pypy_l, 1, Address(3));
-  EXPECT_EQ(Find(nullptr, function.get(), "l->l", typedcall::holds_gil),
-            "l->l 3 METH_TYPED, PyPy's layout");
-  EXPECT_EQ(Find(nullptr, function.get(), "q->q", typedcall::holds_gil),
-            "l->l 3 METH_TYPED, PyPy's layout");
+  EXPECT_EQ(Find(nullptr, function.get(), "l->l", typedcall::holds_gil), "l->l 3 PyPy metadata");
+  EXPECT_EQ(Find(nullptr, function.get(), "q->q", typedcall::holds_gil), "l->l 3 PyPy metadata");
   // Functions with PyPy's struct may need the GIL.
   EXPECT_EQ(Find(nullptr, function.get(), "l->l", 0), "nothing");
 }
@@ -114,7 +111,7 @@ TEST(PyPyLayout, MayRaise) {
   function.SetPyPy(pypy_o, -3, Address(4));
   EXPECT_EQ(Find(nullptr, function.get(), "O->O",
                  PyNativeCallable_NEEDS_THREAD | PyNativeCallable_MAY_RAISE),
-            "O->O 4 METH_TYPED, PyPy's layout");
+            "O->O 4 PyPy metadata");
 }
 
 TEST(PyPyLayout, UnknownCodes) {
@@ -150,7 +147,7 @@ class OfThePost {
 
 TEST(StructOfThePost, IsReadWithoutTheInterface) {
   const OfThePost inc(METH_O, 1, 1), half(METH_O, 2, 2), size(METH_O, 3, 1);
-  const char *const place = " 3 METH_TYPED, PyPy's layout";
+  const char *const place = " 3 PyPy metadata";
   EXPECT_EQ(Find(nullptr, inc.get(), "l->l", typedcall::holds_gil), std::string("l->l") + place);
   EXPECT_EQ(Find(nullptr, half.get(), "d->d", typedcall::holds_gil), std::string("d->d") + place);
   EXPECT_EQ(Find(nullptr, size.get(), "O->l", typedcall::holds_gil), std::string("O->l") + place);
@@ -178,18 +175,18 @@ TEST(SideTable, ByDef) {
   const Builtin function(0);
   ASSERT_EQ(PyTypedMethod_TagDef(Interface(), &function.def, function.get(), table.get(), nullptr),
             1);
-  EXPECT_EQ(Find(Interface(), function.get(), "l->l"), "l->l 1 side table, by PyMethodDef");
+  EXPECT_EQ(Find(Interface(), function.get(), "l->l"), "l->l 1 def row");
   EXPECT_EQ(Find(nullptr, function.get(), "l->l"), "nothing");
   // Another function object with the same def offers the same entries.
   const Ref again = Ref::Steal(PyCFunction_New(const_cast<PyMethodDef *>(&function.def), nullptr));
-  EXPECT_EQ(Find(Interface(), again.get(), "l->l"), "l->l 1 side table, by PyMethodDef");
+  EXPECT_EQ(Find(Interface(), again.get(), "l->l"), "l->l 1 def row");
 }
 
 TEST(SideTable, ByObject) {
   const Table table{{"l->l", 0, Address(1)}};
   const Ref function = PythonFunction(), other = PythonFunction();
   ASSERT_EQ(PyNativeCallable_TagObject(Interface(), function.get(), table.get(), nullptr), 1);
-  EXPECT_EQ(Find(Interface(), function.get(), "l->l"), "l->l 1 side table, by object");
+  EXPECT_EQ(Find(Interface(), function.get(), "l->l"), "l->l 1 object row");
   EXPECT_EQ(Find(Interface(), other.get(), "l->l"), "nothing");
   EXPECT_EQ(Find(nullptr, function.get(), "l->l"), "nothing");
 }
@@ -214,10 +211,10 @@ TEST(Order, HeaderThenDefThenObject) {
   // The header is added last, because otherwise a different row would be a conflict.
   function.metadata.table = header.get();
   ASSERT_EQ(PyNativeCallable_TagObject(Interface(), function.get(), by_object.get(), nullptr), 1);
-  EXPECT_EQ(Find(Interface(), function.get(), "l->l"), "l->l 1 METH_TYPED with header");
+  EXPECT_EQ(Find(Interface(), function.get(), "l->l"), "l->l 1 method metadata");
   // The search continues if a place does not have the signature.
-  EXPECT_EQ(Find(Interface(), function.get(), "d->d"), "d->d 3 side table, by PyMethodDef");
-  EXPECT_EQ(Find(Interface(), function.get(), "f->f"), "f->f 6 side table, by object");
+  EXPECT_EQ(Find(Interface(), function.get(), "d->d"), "d->d 3 def row");
+  EXPECT_EQ(Find(Interface(), function.get(), "f->f"), "f->f 6 object row");
   EXPECT_EQ(Find(Interface(), function.get(), "g->g"), "nothing");
 
   std::string all;
@@ -235,8 +232,8 @@ TEST(Order, PyPyBeforeSideTable) {
   ASSERT_EQ(PyTypedMethod_TagDef(Interface(), &function.def, function.get(), by_def.get(), nullptr),
             1);
   EXPECT_EQ(Find(Interface(), function.get(), "l->l", typedcall::holds_gil),
-            "l->l 3 METH_TYPED, PyPy's layout");
-  EXPECT_EQ(Find(Interface(), function.get(), "l->l"), "l->l 2 side table, by PyMethodDef");
+            "l->l 3 PyPy metadata");
+  EXPECT_EQ(Find(Interface(), function.get(), "l->l"), "l->l 2 def row");
 }
 
 TEST(OtherObjects, OfferNothing) {

@@ -10,8 +10,8 @@ import resolve_without_bits
 import resolve_default
 import resolve_sibling
 
-BITS = "METH_TYPED with header"
-SIDE_TABLE = "side table, by PyMethodDef"
+BITS = "method metadata"
+SIDE_TABLE = "def row"
 
 
 class Places(unittest.TestCase):

@@ -4,8 +4,8 @@
 #ifndef TYPEDCALL_BASE_GIL_H_
 #define TYPEDCALL_BASE_GIL_H_
 
-#include <Python.h>
-
+#include "core/platform.h"
+// core/platform.h comes first because it needs Python.h before all standard headers.
 #include <cassert>
 #include <type_traits>
 #include <utility>
@@ -49,40 +49,24 @@ inline bool python_is_ending() {
 }
 #endif
 
-#if TYPEDCALL_INTERNAL_THREADS_ARE_UNWOUND
-
-/// True if this thread has the GIL. False while CPython unwinds the thread's stack at the end of
-/// the interpreter. Before 3.12, the result is meaningful only while the interpreter is ending.
-inline bool is_attached() {
-#if PY_VERSION_HEX >= 0x030D0000
-  return PyThreadState_GetUnchecked() != nullptr;
-#else
-  const PyThreadState *current = _PyThreadState_UncheckedGet();
+#ifndef PYPY_VERSION
+/// False if CPython is unwinding this thread's stack at the end of the interpreter. Call this only
+/// in a thread that had the GIL.
+inline bool still_has_gil() {
 #if PY_VERSION_HEX < 0x030C0000
-  // `current` belongs to the thread that has the GIL.
+  const PyThreadState *current = _PyThreadState_UncheckedGet();
+  // `current` belongs to the thread that has the GIL. A thread has no GILState at the end.
   if (current != nullptr && _Py_IsFinalizing()) {
     return current->thread_id == PyThread_get_thread_ident();
   }
-#endif
   return current != nullptr;
-#endif
-}
-
-inline bool has_python_ended() { return !is_attached() && python_is_ending(); }
-
 #else
-
-inline bool is_attached() { return true; }
-
-#ifndef PYPY_VERSION
-inline bool has_python_ended() {
-  return PyThreadState_GetUnchecked() == nullptr && python_is_ending();
+  return PyTypedcall_IsAttached() != 0;
+#endif
 }
-#endif
 
-#endif
+inline bool has_python_ended() { return !still_has_gil() && python_is_ending(); }
 
-#ifndef PYPY_VERSION
 TYPEDCALL_RARE inline void stop_if_python_ended() {
   if (has_python_ended()) wait_for_ever();
 }
@@ -161,13 +145,13 @@ TYPEDCALL_IN_LINE inline auto run_without_gil(const Call &call, bool has_gil = t
 /// end of the interpreter.
 template <class Call>
 TYPEDCALL_IN_LINE inline void give_back(Call &&call) {
-  if (TYPEDCALL_EXPECT(is_attached(), 1)) {
-    run_python(std::forward<Call>(call));
-  } else {
 #if TYPEDCALL_INTERNAL_THREADS_ARE_UNWOUND
+  if (!TYPEDCALL_EXPECT(still_has_gil(), 1)) {
     assert(python_is_ending());
-#endif
+    return;
   }
+#endif
+  run_python(std::forward<Call>(call));
 }
 
 /// Out of line, so that all destructors share one copy.

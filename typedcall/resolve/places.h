@@ -15,30 +15,10 @@
 
 #include "typedcall/base/namespace.h"
 #include "typedcall/base/object_ref.h"
+#include "typedcall/resolve/place_names.h"
 
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
-
-/// Where an entry was found, in search order.
-enum class place : unsigned char {
-  instance_slot,      ///< the native-callable slot of an extensible type (SEP 201)
-  method_def,         ///< typedcall's header in front of `ml_name` (METH_TYPED | METH_TYPED_EXT)
-  pypy_method_def,    ///< PyPy's or Bernstein's struct in front of `ml_name` (METH_TYPED)
-  side_table_def,     ///< the interpreter's side table, keyed by PyMethodDef
-  side_table_object,  ///< the interpreter's side table, keyed by object
-  sibling_symbol,     ///< a symbol `_PyPyTyped_<name>` in the shared object that contains the def
-};
-
-/// Returns a description of a place. The string is static.
-inline const char *describe(place where) {
-  static constexpr const char *words[] = {
-      "native-callable slot",       "METH_TYPED with header", "METH_TYPED, PyPy's layout",
-      "side table, by PyMethodDef", "side table, by object",  "sibling symbol",
-  };
-  static_assert(sizeof(words) / sizeof(words[0]) ==
-                static_cast<unsigned>(place::sibling_symbol) + 1);
-  return words[static_cast<unsigned>(where)];
-}
 
 namespace internal {
 

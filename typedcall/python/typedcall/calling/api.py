@@ -8,9 +8,18 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Callable, SupportsIndex, overload
 
 from typedcall.places.pointers import is_of
-from typedcall.places.tagging import OF_TAGS, Row, kept_by_tag, read_flags, read_rows, read_texts
+from typedcall.places.tagging import Row, kept_by_tag, read_flags, read_rows, read_texts
 from typedcall.record.codes import WHY_NOTHING, are_equivalent
-from typedcall.record.records import EVERYTHING, Entry, Flags, Found, falling_back, matching, row_of
+from typedcall.record.records import (
+    EVERYTHING,
+    OF_TAGS,
+    Entry,
+    Flags,
+    Found,
+    falling_back,
+    matching,
+    row_of,
+)
 from typedcall.sources import ask_first, foreign_entries, why_not
 from typedcall.tools.foreign import is_a, name_of
 from typedcall.tools.locks import RenewedLock

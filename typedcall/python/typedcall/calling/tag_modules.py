@@ -13,10 +13,9 @@ from types import ModuleType
 from typing import Any, Callable
 
 from typedcall.calling.api import entries, tag, untag
-from typedcall.places.tagging import OF_TAGS
 from typedcall.record.c_header import functions_of
 from typedcall.record.c_text import parse_declaration
-from typedcall.record.records import parse_signature
+from typedcall.record.records import OF_TAGS, parse_signature
 from typedcall.tools.foreign import (
     exact_text,
     is_a,

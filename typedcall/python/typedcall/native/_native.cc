@@ -49,14 +49,12 @@ bool check_type(PyObject *object, PyTypeObject *type, const char *name) {
   return false;
 }
 
-constexpr char place_names[][16] = {"instance slot", "method metadata", "PyPy metadata",
-                                    "def row",       "object row",      "sibling symbol"};
 constexpr const char *casting_names[] = {"exact", "equivalent", "safe"};
 
 PyObject *make_row(const PyNativeCallableEntry &entry, typedcall::place where,
                    const object_ref &reference) {
   return Py_BuildValue("skNsO", entry.signature, static_cast<unsigned long>(entry.flags),
-                       PyLong_FromVoidPtr(entry.funcptr), place_names[static_cast<unsigned>(where)],
+                       PyLong_FromVoidPtr(entry.funcptr), typedcall::describe(where),
                        reference.get());
 }
 

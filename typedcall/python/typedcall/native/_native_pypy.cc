@@ -15,7 +15,9 @@
 
 namespace {
 
+using typedcall::describe;
 using typedcall::object_ref;
+using typedcall::place;
 using typedcall::python::native_call;
 
 struct native_state : typedcall::module_state {
@@ -45,8 +47,7 @@ bool has_no_self(PyObject *callable, const PyMethodDef *def) {
 
 /// Appends (signature, flags, address, place, callable) to the list. Skips unusable entries. On
 /// failure, returns false with an exception set.
-bool append(PyObject *list, const PyNativeCallableEntry &entry, const char *place,
-            PyObject *callable) {
+bool append(PyObject *list, const PyNativeCallableEntry &entry, place where, PyObject *callable) {
   if (entry.signature == nullptr || entry.funcptr == nullptr) return true;
   PyNativeSignature parsed;
   if (PyNativeSignature_ParseString(entry.signature, &parsed, nullptr) < 0) return true;
@@ -55,7 +56,7 @@ bool append(PyObject *list, const PyNativeCallableEntry &entry, const char *plac
   if (takes_self && has_no_self(callable, def_of(callable))) return true;
   const auto row = object_ref::steal(
       Py_BuildValue("skNsO", entry.signature, static_cast<unsigned long>(entry.flags),
-                    PyLong_FromVoidPtr(entry.funcptr), place, callable));
+                    PyLong_FromVoidPtr(entry.funcptr), describe(where), callable));
   return row && PyList_Append(list, row.get()) == 0;
 }
 
@@ -66,14 +67,14 @@ PyObject *entries(PyObject *callable) {
   const PyNativeCallableTable *table = PyTypedMethod_Table(def);
   if (table != nullptr) {
     for (Py_ssize_t i = 0; i < table->count; ++i) {
-      if (!append(list.get(), table->entries[i], "method metadata", callable)) return nullptr;
+      if (!append(list.get(), table->entries[i], place::method_def, callable)) return nullptr;
     }
   } else {
     // The row may lack a typedcall table.
     PyNativeCallableEntry entry;
     char signature[PyTypedMethod_PYPY_LENGTH];
     if (PyTypedMethod_ReadPyPy(def, &entry, signature) &&
-        !append(list.get(), entry, "PyPy metadata", callable)) {
+        !append(list.get(), entry, place::pypy_method_def, callable)) {
       return nullptr;
     }
   }

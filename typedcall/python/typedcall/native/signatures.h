@@ -12,6 +12,7 @@
 #include "typedcall/entry_view.h"
 #include "typedcall/native_callable.h"
 #include "typedcall/overload_choice.h"
+#include "typedcall/resolve/place_names.h"
 #include "typedcall/signature.h"
 
 namespace typedcall::python {
@@ -52,12 +53,15 @@ inline constexpr const char *kind_names[] = {
 #undef ROW
 };
 
-// Returns a tuple with the names of all kinds of values, as a new reference, or null.
-inline PyObject *kinds() {
-  PyObject *all = PyTuple_New(PyNativeGiven_COUNT);
-  for (int kind = 0; all != nullptr && kind < PyNativeGiven_COUNT; ++kind) {
-    PyObject *name = PyUnicode_FromString(kind_names[kind]);
-    if (name == nullptr || PyTuple_SetItem(all, kind, name) < 0) Py_CLEAR(all);
+// Returns a tuple of strings as a new reference, or null.
+template <std::size_t count>
+PyObject *tuple_of(const char *const (&texts)[count]) {
+  PyObject *all = PyTuple_New(count);
+  for (std::size_t i = 0; all != nullptr && i < count; ++i) {
+    PyObject *text = PyUnicode_FromString(texts[i]);
+    if (text == nullptr || PyTuple_SetItem(all, static_cast<Py_ssize_t>(i), text) < 0) {
+      Py_CLEAR(all);
+    }
   }
   return all;
 }
@@ -72,7 +76,8 @@ inline bool add(PyObject *module, const char *name, PyObject *value) {
 /// Adds the lists and constants to a module. On failure, returns false with an exception set.
 inline bool add_lists(PyObject *module) {
   return add(module, "TYPE_CODES", type_codes()) && add(module, "FLAGS", all_flags()) &&
-         add(module, "KINDS", kinds()) &&
+         add(module, "KINDS", tuple_of(kind_names)) &&
+         add(module, "PLACES", tuple_of(typedcall::internal::place_names)) &&
          add(module, "ABI_MASK", PyLong_FromLong(static_cast<long>(PyNativeCallable_ABI_MASK))) &&
          add(module, "MANDATORY_MASK", PyLong_FromLong(PyNativeCallable_MANDATORY_MASK)) &&
          add(module, "HANDLED", PyLong_FromLong(PyNativeView_HANDLED));

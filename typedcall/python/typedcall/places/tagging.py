@@ -12,10 +12,8 @@ from typedcall.record.codes import CODES
 from typedcall.record.records import Entry, parse_signature
 from typedcall.tools.foreign import exact_text, is_a, show
 
-__all__ = ["OF_TAGS", "Row", "bound_method_error", "kept_by_tag", "read_flags", "read_rows", "read_texts"]
+__all__ = ["Row", "bound_method_error", "kept_by_tag", "read_flags", "read_rows", "read_texts"]
 
-#: The places of entries that come from tag(), or from a provider written in C.
-OF_TAGS = ("def row", "object row")
 #: A row of a tag: signature, flags and address.
 Row = tuple[str, int, int]
 

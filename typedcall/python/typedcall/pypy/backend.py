@@ -11,6 +11,7 @@ from typedcall.pypy.originals import wrapper_of
 from typedcall.pypy.pointers import why_not
 from typedcall.record.records import (
     BARE_LAYOUT,
+    OF_TAGS,
     PROMISES,
     Entry,
     Flags,
@@ -68,7 +69,7 @@ def own_entries(f: Any) -> list[Entry]:
         # A tag replaces an entry of the same C function without flags.
         told = [(text, at) for text, _, at in existing.rows]
         rows = [row for row in rows if row[3] != BARE_LAYOUT or (row[0], row[2]) not in told]
-        rows += [(*row, "object row", keep) for row in existing.rows]
+        rows += [(*row, OF_TAGS[1], keep) for row in existing.rows]
     return [Entry(text, Flags(flags), at, place, keep) for text, flags, at, place, keep in rows]
 
 

@@ -14,7 +14,7 @@ except ModuleNotFoundError as error:  # an existing module that cannot be loaded
     from typedcall.native.no_native import parse_signature
 
 __all__ = [
-    "ABI_MASK", "CODES", "Code", "FLAGS", "HANDLED", "MANDATORY_MASK", "WHY_NOTHING", "answers", "are_equivalent",
+    "ABI_MASK", "CODES", "Code", "FLAGS", "HANDLED", "MANDATORY_MASK", "PLACES", "WHY_NOTHING", "answers", "are_equivalent",
     "c_letters", "describe", "has_error_value", "in_order", "is_buffer", "is_const", "is_place", "kind_of", "letters_for",
     "parse_signature", "pointee", "range_of", "rank",
 ]
@@ -25,6 +25,8 @@ ABI_MASK = _native.ABI_MASK
 FLAGS = _native.FLAGS
 HANDLED = _native.HANDLED
 MANDATORY_MASK = _native.MANDATORY_MASK
+#: The names of places, in search order. They are defined in typedcall/resolve/place_names.h.
+PLACES = _native.PLACES
 TYPE_CODES = _native.TYPE_CODES
 answers = _native.answers
 are_equivalent = _native.are_equivalent

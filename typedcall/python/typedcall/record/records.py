@@ -8,13 +8,15 @@ from typing import Any, NamedTuple, Optional, Union
 from typedcall.record import codes
 from typedcall.record.codes import parse_signature
 
-__all__ = ["BARE_LAYOUT", "EVERYTHING", "HANDLED", "PROMISES", "Entry", "Flags", "Found", "View", "falling_back", "has_buffers", "matching", "parse_signature", "row_of"]
+__all__ = ["BARE_LAYOUT", "EVERYTHING", "HANDLED", "OF_TAGS", "PROMISES", "Entry", "Flags", "Found", "View", "falling_back", "has_buffers", "matching", "parse_signature", "row_of"]
 
 #: The flags that may require something of an entry's caller.
 EVERYTHING = codes.MANDATORY_MASK
 #: The place of an entry in PyPy's own struct or that of the seed post. These structs have no flags, so the entry is
 #: assumed to need the GIL, and not to raise.
-BARE_LAYOUT = "PyPy metadata"
+BARE_LAYOUT = codes.PLACES[2]
+#: The places of entries that come from tag(), or from a provider written in C: by PyMethodDef and by object.
+OF_TAGS = codes.PLACES[3:5]
 #: The flags that a caller must understand, including bits that have no meaning yet.
 _MANDATORY = codes.ABI_MASK | codes.MANDATORY_MASK
 _BITS = {name: bit for name, bit, _ in codes.FLAGS}
