@@ -209,6 +209,7 @@ class Layout(unittest.TestCase):
         top = {path: text for path, text in sources("core", "typedcall")
                if path.count("/") == 1 and path.endswith(".h")}
         self.assertGreater(len(top), 30)
+        self.assertLessEqual(sum(text.count("\n") for _, text in sources("core")), 6000)
         self.assertLessEqual(len([path for path in top if path.startswith("typedcall/")]), 22)
         self.assertEqual({path for path in top if os.path.basename(path) not in shown},
                          set(WITHOUT_REFERENCE))

@@ -7,6 +7,9 @@
 using typedcall::function;
 using typedcall::function_view;
 
+// It has the address, the flags, and the object that keeps the address valid.
+static_assert(sizeof(function<double(double, double)>) == 3 * sizeof(void *));
+
 /// A hand-written bound_function.
 struct method_and_self {
   double (*pointer)(PyObject *, double);
