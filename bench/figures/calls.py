@@ -114,7 +114,8 @@ SOURCES = [
             "pybind11 {pybind11}, ctypes {ctypes}", "ns", "by hand in C", PEERS,
             {shape: "python " + shape for shape in SHAPES},
             "A Python loop calls one C function through each tool's wrapper. cffi and ctypes release the GIL. "
-            "\"Numba's own\" is a function compiled by Numba."),
+            "\"Numba's own\" is a function compiled by Numba. The handwritten wrappers use PyFloat_AsDouble and "
+            "PyLong_AsLong; typedcall's read floats and small ints directly."),
         Comparison(
             "from_c_boxed", "A boxed call from C",
             "Called from C, a typedcall wrapper takes {typedcall} times as long as a handwritten one, nanobind "

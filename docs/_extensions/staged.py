@@ -46,7 +46,7 @@ class Stage:
             target.write_text(self.rewritten(path), encoding="utf-8")
         else:
             text = path.read_text(encoding="utf-8")
-            language = LANGUAGES.get(path.suffix, "text")
+            language = "text" if path.name in ("LICENSE", "NOTICE") else LANGUAGES.get(path.suffix, "text")
             target.write_text(f"---\norphan: true\n---\n# {path.relative_to(ROOT)}\n\n"
                               f"``````{{code-block}} {language}\n{text}\n``````\n", encoding="utf-8")
 
