@@ -17,7 +17,8 @@ html_title = f"typedcall {version}"
 html_theme = "furo"
 html_copy_source = False
 html_show_sphinx = False
-html_static_path = []
+html_static_path = ["_static"]
+html_css_files = ["pictures.css"]
 
 extensions = ["myst_parser", "sphinx_design", "breathe", "python_api", "public_header"]
 exclude_patterns = ["requirements.txt"]

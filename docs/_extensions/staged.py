@@ -78,7 +78,7 @@ class Stage:
 def main(folder):
     stage = Stage(pathlib.Path(folder).resolve())
     for path in sorted(DOCS.rglob("*")):
-        if path.is_file() and path.suffix in (".md", ".svg", ".css"):
+        if path.is_file() and path.suffix in (".md", ".svg"):
             stage.add(path)
     for path in [*ROOT.glob("*.md"), *ROOT.glob("examples/**/README.md")]:
         stage.add(path)
