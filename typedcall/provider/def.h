@@ -155,13 +155,8 @@ struct TYPEDCALL_HIDDEN named_def<Widens, type_list<First, Rest...>, Parameters.
       made.count = 1 + sizeof...(Rest);
       made.overloads = overloads<First, Rest...>::signatures;
     }
-    if constexpr (is_overloaded || list::any_default || Widens) {
-      using short_entries =
-          typename entries_with_defaults<type_list<First, Rest...>, Parameters...>::type;
-      return with_table(made, all_entries<Widens>(short_entries()));
-    } else {
-      return made;
-    }
+    using entries = entries_with_defaults<type_list<First, Rest...>, Parameters...>;
+    return with_entries<Widens>(made, typename entries::type());
   }
 };
 
@@ -189,10 +184,8 @@ TYPEDCALL_IN_LINE inline void add_functions(method *made, type_list<First, Rest.
   constexpr bool is_overloaded = sizeof...(Rest) > 0;
   using wrapper =
       std::conditional_t<is_overloaded, overloads<First, Rest...>, single_function<First>>;
-  if constexpr (Widens) {
-    made->shape = &own_shape<widened_def<First, Rest...>>;
-  } else if constexpr (is_overloaded) {
-    made->shape = &own_shape<wrapper>;
+  if constexpr (Widens || is_overloaded) {
+    made->shape = &own_shape<unnamed_def<Widens, First, Rest...>>;
   } else {
     made->shape = &plain_shape<typename First::offer>;
   }

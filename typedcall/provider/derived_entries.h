@@ -212,31 +212,29 @@ struct with_wide<type_list<Natives...>> {
   using type = typename entries_with_wide<type_list<Natives...>, Natives...>::type;
 };
 
-/// Returns `Entries`, followed by their versions for double if `Widens` is true.
+/// Adds a table with `Entries` to a shape, followed by their versions for double if `Widens` is
+/// true.
 template <bool Widens, class Entries>
-constexpr auto all_entries(Entries) {
+constexpr def_shape with_entries(def_shape made, Entries) {
   if constexpr (Widens) {
-    using type = typename with_wide<Entries>::type;
-    static_assert(!std::is_same_v<type, Entries>,
+    using all = typename with_wide<Entries>::type;
+    static_assert(!std::is_same_v<all, Entries>,
                   "typedcall: widened is for functions of float that are not beside the same ones "
                   "of double");
-    return type();
+    return with_table(made, all());
   } else {
-    return Entries();
+    return with_table(made, Entries());
   }
 }
 
-/// The shape of a widened def whose parameters have no names.
-template <class... Natives>
-struct TYPEDCALL_HIDDEN widened_def {
-  using first = std::tuple_element_t<0, std::tuple<Natives...>>;
-
+/// The shape of a def whose parameters have no names.
+template <bool Widens, class... Natives>
+struct TYPEDCALL_HIDDEN unnamed_def {
   static constexpr def_shape shape() {
-    using entries = decltype(all_entries<true>(type_list<Natives...>()));
     if constexpr (sizeof...(Natives) == 1) {
-      return with_table(plain_shape<typename first::offer>, entries());
+      return with_entries<Widens>(plain_shape<typename Natives::offer...>, type_list<Natives...>());
     } else {
-      return with_table(overloads<Natives...>::shape(), entries());
+      return with_entries<Widens>(overloads<Natives...>::shape(), type_list<Natives...>());
     }
   }
 };

@@ -95,9 +95,10 @@ struct static_table {
 template <class... Natives>
 inline constexpr static_table<Natives...> static_table_of TYPEDCALL_HIDDEN = {};
 
-/// Returns a copy of the shape with these entries.
+/// Returns a copy of the shape with these entries. The def itself has room for one.
 template <class... Natives>
 constexpr def_shape with_table(def_shape made, type_list<Natives...>) {
+  if constexpr (sizeof...(Natives) == 1) return made;
   using table = static_table<Natives...>;
   static_assert(offsetof(table, entries) == offsetof(PyNativeCallableTable, entries));
   static_assert((sizeof(table) - sizeof(PyNativeCallableTable)) % sizeof(PyNativeCallableEntry) ==
@@ -303,7 +304,7 @@ struct TYPEDCALL_HIDDEN overloads {
     made.direct = argument_type::other;
     made.count = count;
     made.overloads = signatures;
-    return with_table(made, type_list<Natives...>());
+    return made;
   }
   /// The name in error messages. Defs of the same functions share the name.
   static inline const char *name = nullptr;
