@@ -22,8 +22,8 @@ if "tags" in sys.argv:
     import tagged
     assert tagged.sum(tagged.triple) == 1498500.0
     assert hello.triple.__text_signature__ == tagged.triple.__text_signature__
-    tried += [(hello.sum, tagged.triple, "no tags on this platform"), (tagged.sum, hello.triple, "nobody has tagged it"),
-              (tagged.sum, inc.inc, "nobody has tagged it")]
+    tried += [(hello.sum, tagged.triple, "no tags on this platform"), (tagged.sum, hello.triple, "it has no tag"),
+              (tagged.sum, inc.inc, "it has no tag")]
 for use, function, why in tried:
     try:
         use(function)

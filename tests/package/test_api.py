@@ -195,9 +195,9 @@ class Resolve(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "absolute does not offer 'i->i'; "
                                                "it offers 'l->l', 'd->d'"):
             typedcall.resolve(typed.absolute, "i->i")
-        with self.assertRaisesRegex(TypeError, "nobody has tagged it"):
+        with self.assertRaisesRegex(TypeError, "it has no tag"):
             typedcall.resolve(len, "O->n")
-        with self.assertRaisesRegex(TypeError, "nobody has tagged it" if support.IS_PYPY else "it is a Python function"):
+        with self.assertRaisesRegex(TypeError, "it has no tag" if support.IS_PYPY else "it is a Python function"):
             typedcall.resolve(lambda x: x, "d->d")
         with self.assertRaisesRegex(TypeError, "is not callable"):
             typedcall.resolve(5, "d->d")

@@ -73,8 +73,8 @@ class OfCtypes(Reasons):
 
 
 class OfPython(Reasons):
-    def test_nobody_has_tagged_it(self):
-        self.check(math.cos, "nobody has tagged it", "typedcall.tag()")
+    def test_it_has_no_tag(self):
+        self.check(math.cos, "it has no tag", "typedcall.tag()")
 
     @support.ON_CPYTHON  # PyPy does not support this
     def test_how_to_ask_for_what_differs(self):

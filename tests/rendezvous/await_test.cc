@@ -69,8 +69,8 @@ TEST_F(Await, WhoCameFirstFindsWhatIsTaggedLater) {
   EXPECT_FALSE(typedcall::resolve<double(double)>(waiting_, sin.get()));
   EXPECT_EQ(
       TakeError(),
-      "TypeError: sin offers no native signature; 'd->d' was asked for: nobody has tagged it: "
-      "typedcall.tag() does in Python, typedcall/tag.h in C");
+      "TypeError: sin offers no native signature; 'd->d' was asked for: it has no tag: tag it with "
+      "typedcall.tag() in Python, typedcall/tag.h in C");
   const PyTypedcall_Interface *installed = Install();
   ASSERT_EQ(TagWith(installed, sin.get(), &kTwice), 1) << TakeError();
   ASSERT_EQ(TagWith(installed, one.get(), &kTwice), 1) << TakeError();

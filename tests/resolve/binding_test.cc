@@ -157,7 +157,7 @@ TEST_F(Methods, Static) {
     // CPython passes no self to static methods.
     EXPECT_FALSE(typedcall::find(Interface(), method.get(), "l->l", kSelf));
     EXPECT_FALSE(typedcall::resolve<long(long)>(Interface(), method.get(), typedcall::bound()));
-    EXPECT_NE(TakeError().find("'l->l' (takes self, which this function has none of)"),
+    EXPECT_NE(TakeError().find("'l->l' (takes self, but this function has no self)"),
               std::string::npos);
   }
 }
@@ -331,8 +331,8 @@ TEST(Functions, WithoutSelf) {
   const Builtin function(kBoth, table.get());
   EXPECT_FALSE(typedcall::find(nullptr, function.get(), "l->l", kSelf));
   EXPECT_EQ(Refusal(nullptr, function.get(), "l->l", kSelf),
-            "TypeError: f does not offer 'l->l'; it offers 'l->l' (takes self, which this function "
-            "has none of)");
+            "TypeError: f does not offer 'l->l'; it offers 'l->l' (takes self, but this function "
+            "has no self)");
 }
 
 // Each result holds a reference to the callable, which keeps self alive.

@@ -94,7 +94,7 @@ inline const PyTypedcall_Interface *Interface() {
 constexpr char kPythonFunction[] =
     ": it is a Python function, which has no C function behind it; call it boxed";
 constexpr char kUntagged[] =
-    ": nobody has tagged it: typedcall.tag() does in Python, typedcall/tag.h in C";
+    ": it has no tag: tag it with typedcall.tag() in Python, typedcall/tag.h in C";
 
 // Returns the result of find() as "signature number place" or "nothing".
 inline std::string Find(const PyTypedcall_Interface *interface, PyObject *callable,

@@ -64,7 +64,7 @@ TEST_F(NativeCallable, WithoutTableOffersNothing) {
   EXPECT_EQ(Find(Interface(), instance.get(), "l->l"), "nothing");
   EXPECT_EQ(Refusal(Interface(), instance.get(), "l->l"),
             "TypeError: 'test.Callable' object offers no native signature; 'l->l' was asked for: "
-            "its native-callable slot (SEP 201) has nothing in it now");
+            "its native-callable slot (SEP 201) is empty now");
 }
 
 TEST_F(NativeCallable, TypeItselfOffersNothing) {
@@ -99,7 +99,8 @@ TEST_F(NativeCallable, SubclassThatOverridesCall) {
     EXPECT_EQ(Find(nullptr, instance.get(), "l->l"), "nothing") << expression;
     const std::string refusal = Refusal(Interface(), instance.get(), "l->l");
     EXPECT_NE(
-        refusal.find("overrides __call__, of which its native-callable slot (SEP 201) is not"),
+        refusal.find(
+            "overrides __call__, but its native-callable slot (SEP 201) is for another __call__"),
         std::string::npos)
         << refusal;
   }

@@ -44,8 +44,8 @@ TEST(NothingOffered, IsSaid) {
       Refusal(Interface(), function.get(), "l->l"),
       std::string("TypeError: f offers no native signature; 'l->l' was asked for") + kUntagged);
   EXPECT_EQ(Refusal(nullptr, function.get(), "l->l"),
-            "TypeError: f offers no native signature; 'l->l' was asked for: only its flag bits and "
-            "symbol were looked at, without an interface");
+            "TypeError: f offers no native signature; 'l->l' was asked for: without an interface, "
+            "only its flag bits and symbol were checked");
   EXPECT_EQ(Refusal(nullptr, PythonFunction().get(), "l->l"),
             std::string("TypeError: python_function offers no native signature; 'l->l' was asked "
                         "for") +
@@ -60,7 +60,7 @@ TEST(NotCallable, IsSaid) {
   const Ref capsule = Ref::Steal(PyCapsule_New(&anything, "double (double)", nullptr));
   EXPECT_EQ(Refusal(Interface(), capsule.get(), "d->d"),
             "TypeError: 'PyCapsule' object is not callable: in Python, typedcall.tag(f, signature, "
-            "capsule) says that its function is behind f");
+            "capsule) tags a callable f with its function");
 }
 
 TEST(Offered, IsListedWithWhatStandsInTheWay) {
@@ -107,8 +107,8 @@ TEST(Offered, EveryObstacleHasItsWords) {
   }
   const Table other{{"l->l", PyNativeCallable_FALLS_BACK, Address(1)}};
   EXPECT_EQ(Refusal(nullptr, Builtin(kBoth, other.get(), Self().get()).get(), "l->l"),
-            "TypeError: f does not offer 'l->l'; it offers 'l->l' (its result does not go with its "
-            "flags)");
+            "TypeError: f does not offer 'l->l'; it offers 'l->l' (its flags do not allow its "
+            "result type)");
 }
 
 TEST(Offered, AnErrorValueOfItsOwnHasItsWords) {
@@ -176,20 +176,19 @@ TEST(OtherKinds, AreNamed) {
       {"lambda: 0", "<lambda>", kPythonFunction + 2},
       {"C.method", "C.method", kPythonFunction + 2},
       {"C().method", "C.method",
-       "it is a bound method of Python; resolve its __func__ and pass its __self__ first"},
+       "it is a bound method; resolve its __func__ and pass its __self__ first"},
       {"functools.partial(len)", "'functools.partial' object",
        "it is a functools.partial; resolve its func and pass its arguments along"},
       {"int", "int",
-       "it is a type, which makes instances; resolve a function that makes them, or call it boxed"},
-      {"C", "C",
-       "it is a type, which makes instances; resolve a function that makes them, or call it boxed"},
+       "it is a type; resolve a function that creates its instances, or call it boxed"},
+      {"C", "C", "it is a type; resolve a function that creates its instances, or call it boxed"},
       {"int.__add__", "int.__add__",
        "it wraps a slot of a type and has no PyMethodDef; call it boxed"},
       {"(5).__add__", "int.__add__",
        "it wraps a slot of a type and has no PyMethodDef; call it boxed"},
       {"C()", "'C' object",
-       "'C' objects are no builtin functions, and this one has neither a native-callable slot (SEP "
-       "201) nor a tag"},
+       "'C' objects are not builtin functions, and this one has neither a native-callable slot "
+       "(SEP 201) nor a tag"},
       {"len", "len", kUntagged + 2},
       {"[].append", "list.append", kUntagged + 2},
       {"list.append", "list.append", kUntagged + 2},
@@ -211,7 +210,7 @@ TEST(OtherKinds, AreNamed) {
     EXPECT_EQ(Refusal(Interface(), scope.Eval(expression.c_str()).get(), "l->l"),
               "TypeError: " + shown +
                   " offers no native signature; 'l->l' was asked for: it is a " + kind +
-                  " object; resolve what a class gives for it");
+                  " object; resolve the attribute of its class instead");
   }
 }
 
@@ -230,7 +229,7 @@ TEST(Name, ThatCannotBeHadIsTheTypes) {
     EXPECT_EQ(Refusal(Interface(), object.get(), "l->l"),
               "TypeError: '" + std::string(name) +
                   "' object offers no native signature; 'l->l' was asked for: '" + name +
-                  "' objects are no builtin functions, and this one has neither a "
+                  "' objects are not builtin functions, and this one has neither a "
                   "native-callable slot (SEP 201) nor a tag");
   }
 }

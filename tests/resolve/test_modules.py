@@ -57,7 +57,7 @@ class CallSites(unittest.TestCase):
 
     def test_refusal(self):
         for function in (resolve_sibling.untagged, len):
-            with self.assertRaisesRegex(TypeError, "nobody has tagged it"):
+            with self.assertRaisesRegex(TypeError, "it has no tag"):
                 consumer.by_site(function, 1)
 
     def test_kinds_that_are_not_remembered(self):

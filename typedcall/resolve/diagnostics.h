@@ -108,7 +108,7 @@ TYPEDCALL_COLD inline void add_obstacles(text *to, const PyNativeCallableEntry &
     add("", "flags not understood");
   } else if (PyNativeSignature_ParseString(entry.signature, &parsed, nullptr) == 0 &&
              !PyNativeCallable_IsWellFormed(entry.flags, parsed.result)) {
-    add("", "its result does not go with its flags");
+    add("", "its flags do not allow its result type");
   } else {
     static constexpr struct {
       std::uintptr_t bit;
@@ -130,7 +130,7 @@ TYPEDCALL_COLD inline void add_obstacles(text *to, const PyNativeCallableEntry &
     }
     const bool wants_self = (entry.flags & asked.can & PyNativeCallable_TAKES_SELF) != 0;
     if (wants_self && !is_unbound(callable) && self_of(callable) == nullptr) {
-      add("", "takes self, which this function has none of");
+      add("", "takes self, but this function has no self");
     }
   }
   if (!is_first) to->add(")");
@@ -149,34 +149,34 @@ TYPEDCALL_COLD inline void add_advice(text *to, const PyTypedcall_Interface *int
   if (type == &PyFunction_Type) {
     to->add("it is a Python function, which has no C function behind it; call it boxed");
   } else if (type == &PyMethod_Type) {
-    to->add("it is a bound method of Python; resolve its __func__ and pass its __self__ first");
+    to->add("it is a bound method; resolve its __func__ and pass its __self__ first");
   } else if (std::strcmp(type->tp_name, "functools.partial") == 0) {
     to->add("it is a functools.partial; resolve its func and pass its arguments along");
   } else if (PyType_Check(callable)) {
-    to->add(
-        "it is a type, which makes instances; resolve a function that makes them, or call it "
-        "boxed");
+    to->add("it is a type; resolve a function that creates its instances, or call it boxed");
     // Python 3.13 does not export the type object of method-wrappers.
   } else if (type == &PyWrapperDescr_Type || std::strcmp(type->tp_name, "method-wrapper") == 0) {
     to->add("it wraps a slot of a type and has no PyMethodDef; call it boxed");
   } else if (is_method_in_class_body(callable)) {
-    to->add("it is a ").add(type->tp_name).add(" object; resolve what a class gives for it");
+    to->add("it is a ")
+        .add(type->tp_name)
+        .add(" object; resolve the attribute of its class instead");
   } else if (!TYPEDCALL_IS_SUPPORTED) {
     to->add("there are no tags on this platform (TYPEDCALL_IS_SUPPORTED); call it boxed");
   } else if (def_of(callable) != nullptr) {
     to->add(interface != nullptr
-                ? "nobody has tagged it: typedcall.tag() does in Python, typedcall/tag.h in C"
-                : "only its flag bits and symbol were looked at, without an interface");
+                ? "it has no tag: tag it with typedcall.tag() in Python, typedcall/tag.h in C"
+                : "without an interface, only its flag bits and symbol were checked");
   } else if (PyCustomSlots_Find(callable, PYCUSTOMSLOT_NATIVECALLABLE_ID,
                                 PYCUSTOMSLOT_NATIVECALLABLE_EXPECTED_POS) == nullptr) {
-    to->add("'").add(type->tp_name).add("' objects are no builtin functions, and this one has ");
+    to->add("'").add(type->tp_name).add("' objects are not builtin functions, and this one has ");
     to->add(interface != nullptr ? "neither a native-callable slot (SEP 201) nor a tag"
                                  : "no native-callable slot (SEP 201)");
   } else if (PyNativeCallable_InstanceTable(callable) == nullptr) {
-    to->add("its native-callable slot (SEP 201) has nothing in it now");
+    to->add("its native-callable slot (SEP 201) is empty now");
   } else {
     to->add("'").add(type->tp_name);
-    to->add("' overrides __call__, of which its native-callable slot (SEP 201) is not");
+    to->add("' overrides __call__, but its native-callable slot (SEP 201) is for another __call__");
   }
 }
 
@@ -209,8 +209,8 @@ TYPEDCALL_COLD inline void describe_refusal(const PyTypedcall_Interface *interfa
     PyErr_Format(
         PyExc_TypeError, "%s is not callable%s", name.c_str(),
         PyCapsule_CheckExact(callable)
-            ? ": in Python, typedcall.tag(f, signature, capsule) says that its function is "
-              "behind f"
+            ? ": in Python, typedcall.tag(f, signature, capsule) tags a callable f with its "
+              "function"
             : "");
   } else if (!offers_something) {
     PyErr_Format(PyExc_TypeError, "%s offers no native signature; '%s' was asked for: %s",

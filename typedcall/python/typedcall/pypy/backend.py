@@ -94,7 +94,7 @@ def refuse(f: Any, asked: str, can: int | None, casting: str) -> None:
     if not callable(f):
         raise TypeError(f"{show(f)} is not callable")
     if not own_entries(f):
-        raise TypeError(f"{name_of(f)} offers no typed function: nobody has tagged it (typedcall.tag())")
+        raise TypeError(f"{name_of(f)} offers no typed function: it has no tag; tag it with typedcall.tag()")
 
 
 def _is_told_by(entry: Entry, rows: list[Row]) -> bool:
