@@ -226,7 +226,7 @@ class Errors(unittest.TestCase):
         dot = typedcall.ufunc(module.dot, signature="(n),(n)->()")
         self.assertIs(pickle.loads(pickle.dumps(dot)), dot)
 
-    def test_nothing_is_kept_for_ever(self):
+    def test_nothing_is_kept_forever(self):
         def local(x):
             return 0.0
 

@@ -67,7 +67,7 @@ class Meanwhile(unittest.TestCase):
 
     def test_by_another_thread(self):
         if (1, 5) <= VERSION < (2, 0):
-            self.skipTest("DuckDB 1.5.6 waits for ever in close(), with create_function(), too")
+            self.skipTest("DuckDB 1.5.6 also waits forever in close() with create_function()")
         self.check("another thread")
 
 

@@ -31,7 +31,7 @@ inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
 // Loops because a signal ends pause().
-[[noreturn]] inline void wait_for_ever() {
+[[noreturn]] inline void wait_forever() {
 #if TYPEDCALL_IS_SUPPORTED
   for (;;) pause();
 #else
@@ -68,13 +68,13 @@ inline bool still_has_gil() {
 inline bool has_python_ended() { return !still_has_gil() && python_is_ending(); }
 
 TYPEDCALL_RARE inline void stop_if_python_ended() {
-  if (has_python_ended()) wait_for_ever();
+  if (has_python_ended()) wait_forever();
 }
 
 /// Call this in a thread that is about to take the GIL. CPython itself stops a thread that has a
 /// thread state. Only the thread that ends the interpreter can still take the GIL.
 TYPEDCALL_RARE inline void stop_if_stateless_at_the_end() {
-  if (has_python_ended() && PyGILState_GetThisThreadState() == nullptr) wait_for_ever();
+  if (has_python_ended() && PyGILState_GetThisThreadState() == nullptr) wait_forever();
 }
 #endif
 
