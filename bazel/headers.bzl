@@ -1,20 +1,20 @@
-"""A library for each header, with what it is made of; and headers as files."""
+"""Rules for libraries that consist of one header and its parts, and for headers as files."""
 
 def header_library(name, folder = None, without = [], hdrs = [], srcs = [], deps = [], **kwargs):
-    """The header <name>.h if there is one, with a folder and others that it includes.
+    """Makes a library of the header <name>.h, if it exists, and of a folder and other headers that it includes.
 
-    A library for each header keeps tests in the cache that do not include what changed. tests/layout
-    checks that deps are what the headers include, and hdrs what other targets do; it reads the literals
-    of the call.
+    With one library for each header, a change only repeats tests that include the changed header.
+    tests/layout reads the literal arguments of the call. It checks that deps has the headers that these
+    headers include, and that hdrs has those that other targets include.
 
     Args:
       name: the target's name.
-      folder: whose headers belong to it.
-      without: names of headers in the folder that have another target.
+      folder: the folder whose headers belong to the library.
+      without: names of headers in the folder that have a target of their own.
       hdrs: headers besides <name>.h that other targets include.
       srcs: headers outside the folder that only this target includes.
       deps: the targets of what the headers include.
-      **kwargs: for cc_library.
+      **kwargs: passed to cc_library.
     """
     inside = native.glob(
         [folder + "/*.h"],

@@ -1,6 +1,6 @@
-"""A macro for each kind of test, with the names of files that the project has everywhere.
+"""Macros for each kind of test. They derive file names from the target's name.
 
-What a target needs follows its name, so that most are one line: libraries, or a Python test's modules.
+A target's libraries, or the modules of a Python test, follow its name, so that most targets are one line.
 """
 
 load("@python//:version.bzl", "PYTHON_BIN", "PYTHON_DEBUG", "PYTHON_GIL_DISABLED")
@@ -20,7 +20,7 @@ _CXX_STANDARDS = [
 ]
 
 def _sanitized(env, **asan_env):
-    """env, and what a process that holds an interpreter needs, also under AddressSanitizer."""
+    """Adds the variables that a process with an interpreter needs, also under AddressSanitizer."""
     if PYTHON_GIL_DISABLED:
         # Otherwise a module that does not declare that it runs without the GIL would re-enable the
         # GIL.
@@ -39,12 +39,12 @@ def _sanitized(env, **asan_env):
     })
 
 def test_header(name, *more, deps = [], **kwargs):
-    """The library of a header that tests share: <stem>.h for the names <stem> and <stem>_h."""
+    """Makes a library of a header that tests share: <stem>.h for the names <stem> and <stem>_h."""
     stem = name[:-len("_h")] if name.endswith("_h") else name
     native.cc_library(name = name, testonly = True, hdrs = [stem + ".h"], deps = list(more) + deps, **kwargs)
 
 def test_module(name, *deps, src = None, srcs = [], **kwargs):
-    """An extension_module for tests: of src, by default <name>.c or <name>.cc, and more srcs."""
+    """Makes an extension_module for tests from src, by default <name>.c or <name>.cc, and from srcs."""
     extension_module(
         name = name,
         srcs = ([src] if src else native.glob([name + ".c", name + ".cc"], allow_empty = True)) + srcs,
@@ -54,7 +54,7 @@ def test_module(name, *deps, src = None, srcs = [], **kwargs):
     )
 
 def module_variants(src, *deps, name_macro = "NAME", variants = {}):
-    """One source as several modules: `variants` has the copts of each name; `name_macro` tells it the name."""
+    """Compiles one source as several modules. `variants` has the copts of each name; `name_macro` becomes the name."""
     for name, copts in variants.items():
         define = "-D%s=%s" % (name_macro, name)
         test_module(name, src = src, copts = [define] + copts, *deps)
@@ -68,15 +68,15 @@ def python_test(name, *more, src = None, modules = [], imports = [], data = [], 
     Args:
       name: the test's name.
       *more: the same as modules.
-      src: the Python file, by default test_x.py for the names test_x, x_test and x. Its folder can
-        be imported from.
-      modules: extension modules; each one's folder can be imported from.
+      src: the Python file, by default test_x.py for the names test_x, x_test and x. Modules in its
+        folder can be imported.
+      modules: extension modules. Modules in their folders can be imported.
       imports: folders to import from, from the root of the project; "." is the root.
       data: files that the test opens or imports.
       env: environment variables; $(rootpath ...) is relative to the working folder.
-      size: as everywhere.
+      size: the test's size.
       tags: besides "python".
-      **kwargs: for sh_test.
+      **kwargs: passed to sh_test.
     """
     modules = list(more) + modules
     if not src:
@@ -106,11 +106,11 @@ def python_test(name, *more, src = None, modules = [], imports = [], data = [], 
     )
 
 def header_files(name, *deps):
-    """The headers of libraries as files, for tests that run a compiler themselves."""
+    """Collects the headers of libraries as files, for tests that run a compiler themselves."""
     headers(name = name, testonly = True, deps = list(deps))
 
 def compiler_test(name, *more, env = {}, **kwargs):
-    """A python_test that runs the compiler of the build, $CC."""
+    """Makes a python_test that runs the compiler of the build, $CC."""
     python_test(
         name,
         env = dict(env, CC = "$(CC)"),
@@ -120,12 +120,12 @@ def compiler_test(name, *more, env = {}, **kwargs):
     )
 
 def repository_test(name, **kwargs):
-    """A python_test that reads the repository: Bazel does not see that as data, tools/preflight runs it."""
+    """Makes a python_test that reads undeclared files of the repository. tools/preflight runs it."""
     tags = ["compiles-once", "external", "preflight"]
     python_test(name, tags = tags, **kwargs)
 
 def plain_cc_test(name, *deps, srcs = [], **kwargs):
-    """A GoogleTest program of <name>.cc, and more, without an interpreter: --config=tsan runs it, too."""
+    """Makes a GoogleTest program without an interpreter from <name>.cc and srcs. --config=tsan also runs it."""
     native.cc_test(
         name = name,
         size = "small",
@@ -136,7 +136,7 @@ def plain_cc_test(name, *deps, srcs = [], **kwargs):
     )
 
 def embedded_cc_test(name, *more, src = None, srcs = [], deps = [], copts = [], env = {}, size = "small", tags = [], **kwargs):
-    """A GoogleTest program that holds the interpreter PYTHON_BIN.
+    """Makes a GoogleTest program that contains the interpreter PYTHON_BIN.
 
     main() of //tests/support:embedded_main starts it, and finds the standard library through
     typedcall_python_config.h.
@@ -149,9 +149,9 @@ def embedded_cc_test(name, *more, src = None, srcs = [], deps = [], copts = [], 
       deps: libraries besides main(), GoogleTest and Python.
       copts: options after CXX_COPTS.
       env: environment variables.
-      size: as everywhere.
+      size: the test's size.
       tags: besides "python".
-      **kwargs: for cc_test.
+      **kwargs: passed to cc_test.
     """
 
     # Clang refuses a header precompiled for another language standard; GCC reads the headers again.
@@ -176,9 +176,9 @@ def embedded_cc_test(name, *more, src = None, srcs = [], deps = [], copts = [], 
     )
 
 def standards_test(name, *more, src = None, deps = [], copts = [], size = "small", tags = [], **kwargs):
-    """One program per language standard: <name>_c99 ... <name>_cxx20, and the suite <name>.
+    """Makes a program for each language standard, <name>_c99 ... <name>_cxx20, and the suite <name>.
 
-    <src>.c and <src>.cc have a main() each, which returns 0 when all is well. C++ is compiled without
+    <src>.c and <src>.cc have a main() each, which returns 0 on success. C++ is compiled without
     exceptions and RTTI: headers that pass can be vendored anywhere.
 
     Args:
@@ -188,9 +188,9 @@ def standards_test(name, *more, src = None, deps = [], copts = [], size = "small
       deps: libraries besides the Python headers; @python//:embed if functions of CPython
         are called.
       copts: options after those of the standard.
-      size: as everywhere.
+      size: the test's size.
       tags: besides "headers", or "python" with @python//:embed.
-      **kwargs: for every cc_test.
+      **kwargs: passed to each cc_test.
     """
     deps = list(more) + deps
     embedded = "@python//:embed" in deps
@@ -216,15 +216,15 @@ def standards_test(name, *more, src = None, deps = [], copts = [], size = "small
     native.test_suite(name = name, tests = tests)
 
 def fuzz_target(name, *deps, tags = []):
-    """LLVMFuzzerTestOneInput of fuzz/<name>_fuzz.cc, replayed over corpus/ as a test and fuzzed on request.
+    """Makes a test and a fuzzer from LLVMFuzzerTestOneInput in fuzz/<name>_fuzz.cc.
 
-    <name> runs every file of the corpus once. <name>_fuzz is the fuzzer proper; it needs
-    --config=fuzz, and tools/test --full runs it for a bounded time.
+    The test <name> runs each file of corpus/ once. <name>_fuzz is the fuzzer; it needs --config=fuzz,
+    and tools/test --full runs it for a limited time.
 
     Args:
       name: the test's name.
       *deps: libraries.
-      tags: "python" if the target holds an interpreter.
+      tags: "python" if the target contains an interpreter.
     """
     srcs = ["fuzz/%s_fuzz.cc" % name]
     native.filegroup(

@@ -1,5 +1,5 @@
-// What a class body may write as `__customslots__`, and classes that Python code makes while it is
-// read. tests/class_slots has the rest, as Python code sees it.
+// Tests `__customslots__` in class bodies, and classes that Python code makes while it is read.
+// tests/class_slots has the tests in Python.
 #include "gtest/gtest.h"
 #include "tests/core/extensible.h"
 

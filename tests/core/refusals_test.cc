@@ -1,5 +1,5 @@
-// What names, numbers of slots and metaclasses in C the interface refuses, and how types with a
-// combined metaclass die. tests/class_slots combines more metaclasses, as Python code does.
+// Tests the names, numbers of slots and metaclasses in C that the interface refuses, and how types
+// with a combined metaclass are destroyed. tests/class_slots combines more metaclasses, in Python.
 #include "gtest/gtest.h"
 #include "tests/core/extensible.h"
 
@@ -159,7 +159,7 @@ TEST_F(InC, MadeMeanwhile) {
   EXPECT_EQ(combined.get(), scope_.Eval("made[1]").get());
 }
 
-// What the metaclass's own __init__ would have refused is still refused.
+// The metaclass's own __init__ would refuse these arguments. They are still refused.
 TEST_F(InC, AnInitThatForgetsSuper) {
   scope_.Run("class Forgets(type):\n  def __init__(cls, *args): pass");
   const Ref metaclass = Combine(scope_.Eval("Forgets"));

@@ -94,7 +94,7 @@ class SciPy(unittest.TestCase):
 
 
 class Failures(unittest.TestCase):
-    """What libraries do with the error value that a callback returns after an exception."""
+    """Tests how libraries handle the error value that a callback returns after an exception."""
 
     def library(self, name):
         found = ctypes.util.find_library(name)

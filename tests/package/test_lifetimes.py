@@ -25,7 +25,7 @@ Callback = ctypes.CFUNCTYPE(double, double)
 def plus(n):
     return Callback(lambda x: x + n)
 def churn():  # overwrites freed memory
-    # What a row kept may be part of a cycle, such as those that ctypes.cast() creates.
+    # Objects that a row kept may be part of a cycle, such as those that ctypes.cast() creates.
     while gc.collect():
         pass
     return [Callback(lambda x: -1.0) for _ in range(200)]

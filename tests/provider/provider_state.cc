@@ -6,7 +6,7 @@
 namespace {
 
 long living = 0;
-// What fails: 1 constructor throws, 2 exec() throws, 3 exec() returns an error, 4 clear() throws.
+// The failure: 1 constructor throws, 2 exec() throws, 3 exec() returns an error, 4 clear() throws.
 int failing = 0;
 
 struct counting_state : typedcall::module_state {
