@@ -70,7 +70,7 @@ constexpr uintptr_t custom_slot_id() {
   static_assert(version <= 0x7f, "an idea's version is 0 to 0x7f");
   static_assert(registrar != 0 || idea != 0 || version != 0, "0x1 is the ID of a skipped slot");
   static_assert(registrar != PyCustomSlot_REGISTRAR_RUNTIME,
-                "these IDs are given out at run time: PyCustomSlot_IDByName");
+                "these IDs are assigned at run time: PyCustomSlot_IDByName");
   return PyCustomSlot_ID(registrar, idea, version);
 }
 

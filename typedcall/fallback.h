@@ -109,9 +109,9 @@ class fallback_function;
 template <class R, class... A>
 class fallback_function<R(A...)> {
   static_assert(std::is_void_v<R> || is_convertible_type<R>,
-                "typedcall: a Python object is not converted to this result");
+                "typedcall: a Python object cannot be converted to this result type");
   static_assert(!std::is_void_v<R> || !internal::ends_with_pointer<A...>,
-                "typedcall: the last argument would be taken for where the result goes");
+                "typedcall: the last argument would be mistaken for the pointer to the result");
 
  public:
   /// The C function type of back().
@@ -165,9 +165,10 @@ class fallback_function<R(A...)> {
   /// the same values.
   template <class... Given, class = std::enable_if_t<(internal::is_other_number<Given, A> || ...)>>
   R operator()(Given... args) const {
-    static_assert((internal::is_taken_for<Given, A>() && ...),
-                  "typedcall: an int is taken for an int or a float, and a float or double for a "
-                  "float or double. Every other number must have the very type");
+    static_assert(
+        (internal::is_taken_for<Given, A>() && ...),
+        "typedcall: an int is accepted for an int or a float, and a float or double for a "
+        "float or double. Every other number must have exactly the parameter's type");
     if (TYPEDCALL_EXPECT((internal::has_room<A>(args) && ...), 1)) {
       return (*this)(internal::narrowed<A>(args)...);
     }
@@ -180,7 +181,7 @@ class fallback_function<R(A...)> {
   /// `result` is the error value. GIL: held.
   template <class Result>
   bool raised(Result result) const {
-    static_assert(std::is_same_v<Result, R>, "typedcall: pass what the call returned");
+    static_assert(std::is_same_v<Result, R>, "typedcall: pass the result of the call");
     if constexpr (has_error_value<R>) {
       // The native function may have a different error value.
       if (!is_error_value(result) && !plain_.raised(result)) return false;

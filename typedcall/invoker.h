@@ -167,7 +167,7 @@ inline void write_number(PyNativeType type, void *to, const wide_number &number)
     with_real_type(type.code, [&](auto real) {
       using Real = decltype(real);
       static_assert(mantissa_bits<Real>::value <= mantissa_bits<long double>::value,
-                    "a wide_number is to hold it");
+                    "a wide_number must be able to hold it");
       const Real parts[2] = {static_cast<Real>(number.real), static_cast<Real>(number.imaginary)};
       std::memcpy(to, parts, kind == PyNativeKind_COMPLEX ? sizeof(parts) : sizeof(real));
     });

@@ -155,7 +155,7 @@ static inline int PyTypedMethod_Internal_Spell(const int *arg_types, int most, i
 PyTypedcall_STATIC_ASSERT(offsetof(PyPyTypedMethodMetadata, ml_name) -
                                   PyTypedMethod_Internal_TELLING ==
                               offsetof(PyPyTypedMethodMetadata, ret_type) + sizeof(int),
-                          what_tells_the_structs_apart_is_padding_in_one_of_them);
+                          the_bytes_that_tell_the_structs_apart_are_padding_in_one);
 
 // Returns the bytes that distinguish the two structs. 0 means PyPy's struct. Any other value is the
 // post's `ret_type` or uninitialised padding.

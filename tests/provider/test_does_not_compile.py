@@ -3,32 +3,32 @@
 import compilers
 
 CONVERSIONS = "typedcall: Python callers can pass and get bool"
-NO_ERROR_VALUE = "typedcall: a function whose result is bool, void or complex cannot say by it"
+NO_ERROR_VALUE = "typedcall: a bool, void or complex result cannot report that an exception is set"
 NO_CODE = "typedcall: this type has no signature code"
-VOID_POINTER = "typedcall: a function without a result that may throw reports it by a status"
+VOID_POINTER = "typedcall: a function without a result that may throw returns a status"
 NAME = "typedcall: the name of a typed method has at most 99 bytes"
-FUNCTION = "typedcall: a method is made from a pointer to a function"
+FUNCTION = "typedcall: a method is made from a function pointer"
 NO_GIL = "typedcall: with releases_gil the function runs without the GIL"
 SELF = "typedcall: with takes_self the first parameter is self"
 STATUS = "typedcall: with returns_status the result is an int"
 PLACE = "typedcall: with returns_status a last parameter that points to a value"
-PARAMETERS = "typedcall: as many typedcall::arg() and positional() as the function has parameters"
-ORDER = "typedcall: positional() parameters come before arg() ones, and those without a default"
-KEYWORD_ONLY_TWICE = "typedcall: keyword_only stands once in a def"
-KEYWORD_ONLY_LAST = "typedcall: behind keyword_only come parameters"
-KEYWORD_ONLY_POSITIONAL = "typedcall: parameters behind keyword_only are passed by name"
-TRAVERSE = "typedcall: a module state's traverse() is called by CPython's collector"
-NUMBER = "typedcall: the default of a number parameter is a number of its class"
+PARAMETERS = "typedcall: give each parameter (except self and a status function's last)"
+ORDER = "typedcall: positional() must come before arg(), and parameters without a default"
+KEYWORD_ONLY_TWICE = "typedcall: keyword_only may appear only once in a def"
+KEYWORD_ONLY_LAST = "typedcall: keyword_only must precede a parameter"
+KEYWORD_ONLY_POSITIONAL = "typedcall: parameters after keyword_only are passed by name"
+TRAVERSE = "typedcall: CPython's garbage collector calls a module state's traverse()"
+NUMBER = "typedcall: the default of a number parameter must be a bool for a bool"
 
-NO_RESULT = "typedcall: a buffer is only an argument: a result has no count in C"
-NO_DEFAULT = "typedcall: a buffer has no default"
+NO_RESULT = "typedcall: a buffer can only be an argument: a result has no count in C"
+NO_DEFAULT = "typedcall: a buffer cannot have a default"
 NO_PAIR = "typedcall: spans<f> takes a function that has a pointer to numbers"
 
 THROWING_OPTIONAL = "typedcall: a function that returns std::optional is called without the GIL"
 BY_WHAT = "typedcall: with falls_back a function throws, or returns std::optional"
 NO_ERRORS = "typedcall: a function that falls back reports no errors of its own"
 OTHERWISE = "typedcall: otherwise<> is for a function that falls back"
-SLOW = "typedcall: otherwise<> has the parameters of the def's function"
+SLOW = "typedcall: otherwise<> must have the parameters of the def's function"
 LAST = "typedcall: the last parameter of a function that falls back and has no result"
 
 PREAMBLE ="""
@@ -193,7 +193,7 @@ CASES = {
         def_of("long f(PyObject *) noexcept;", '"f", typedcall::takes_self|typedcall::static_method'),
         "typedcall: a static method has no self",
         def_of("long f(PyObject *) noexcept;", '"f", typedcall::takes_self|typedcall::class_method')),
-    "status that is no int": (def_of("bool f(long) noexcept;", '"f", typedcall::returns_status'),
+    "status that is not an int": (def_of("bool f(long) noexcept;", '"f", typedcall::returns_status'),
                               STATUS,
                               def_of("int f(long) noexcept;", '"f", typedcall::returns_status')),
     "status and a constant place": (
@@ -248,7 +248,7 @@ CASES = {
     "names of overloads": (
         "long f(long) noexcept; double g(double, double) noexcept;"
         'static auto def = typedcall::def<f, g>("f", typedcall::arg("x"));'
-        "const void *use() { return &def; }", "typedcall: overloads have names of parameters in common",
+        "const void *use() { return &def; }", "typedcall: overloads can share parameter names only if",
         "long f(long) noexcept; double g(double) noexcept;"
         'static auto def = typedcall::def<f, g>("f", typedcall::arg("x"));'
         "const void *use() { return &def; }"),
@@ -267,22 +267,22 @@ CASES = {
         def_of("long f(bool) noexcept;", '"f", typedcall::arg("x") = true')),
     "address as default": (
         def_of("long f(PyObject *) noexcept;", '"f", typedcall::arg("x") = Py_True'),
-        "typedcall: the default of an object parameter is nullptr",
+        "typedcall: the default of an object parameter must be nullptr",
         def_of("long f(PyObject *) noexcept;", '"f", typedcall::arg("x") = nullptr')),
     "zero as default of a pointer": (
         def_of("long f(double *) noexcept;", '"f", typedcall::arg("x") = 0'),
-        "typedcall: the default of a pointer parameter is nullptr",
+        "typedcall: the default of a pointer parameter must be nullptr",
         def_of("long f(double *) noexcept;", '"f", typedcall::arg("x") = nullptr')),
     "null as default of a string": (
         def_of("long f(const char *) noexcept;", '"f", typedcall::arg("x") = nullptr'),
-        "typedcall: the default of a const char * parameter is a string literal",
+        "typedcall: the default of a const char * or std::string_view parameter",
         def_of("long f(const char *) noexcept;", '"f", typedcall::arg("x") = "x"')),
     "name as a string": (
         def_of("long f(long) noexcept;", '"f", "Documentation.", "x"'),
-        "typedcall: there is one documentation",
+        "typedcall: a def has only one documentation string",
         def_of("long f(long) noexcept;", '"f", "Documentation.", typedcall::arg("x")')),
     "number behind the name": (def_of("long f(long) noexcept;", '"f", 1'),
-                               "typedcall: behind the name come effects",
+                               "typedcall: only effects, documentation, typedcall::arg()s",
                                def_of("long f(long) noexcept;", '"f", typedcall::pure')),
     "lambda as an argument": (
         'auto def = typedcall::def("f", [](long x) noexcept { return x; });', FUNCTION,
@@ -293,16 +293,16 @@ CASES = {
         'auto def = typedcall::def<1>("f");', FUNCTION, def_of("long f() noexcept;")),
     "boxed call with text": (
         "bool use(PyObject *f, long *r) { return typedcall::boxed_call(f, r, std::string()); }",
-        "typedcall: boxed calls know bool",
+        "typedcall: boxed calls support bool",
         "bool use(PyObject *f, long *r) { return typedcall::boxed_call(f, r, \"x\"); }"),
     # Nothing would own the text.
     "boxed call for text": (
         "bool use(PyObject *f, const char **r) { return typedcall::boxed_call(f, r); }",
-        "typedcall: boxed calls know bool",
+        "typedcall: boxed calls support bool",
         "bool use(PyObject *f, PyObject **r) { return typedcall::boxed_call(f, r); }"),
     "raised() of something else": (
         "bool use(const typedcall::function<long()> &f) { return f.raised(f() + 0.5); }",
-        "typedcall: pass what the call returned",
+        "typedcall: pass the result of the call",
         "bool use(const typedcall::function<long()> &f) { return f.raised(f()); }"),
     "traverse() that may throw": (
         module_with("int traverse(visitproc, void *) const { return 0; }"), TRAVERSE,

@@ -6,7 +6,7 @@
 #define TYPEDCALL_BASE_NAMESPACE_H_
 
 #ifndef __cplusplus
-#error "typedcall: this header is for C++17, and C has typed_method.h, tag.h and what is in core/"
+#error "typedcall: this header is for C++17; C has typed_method.h, tag.h and the headers of core/"
 #include TYPEDCALL_INTERNAL_STOP
 #elif __cplusplus < 201703L && !(defined(_MSVC_LANG) && _MSVC_LANG >= 201703L)
 #error "typedcall: the headers for C++ need C++17: compile with -std=c++17 or later"

@@ -138,9 +138,9 @@ template <class R, class... A>
 struct signature_of<R(A...)> {
   static_assert(sizeof...(A) + (0 + ... + (internal::is_buffer<std::remove_cv_t<A>> ? 1 : 0)) <=
                     PyNativeSignature_MAX_ARGS,
-                "typedcall: more than 127 arguments; a buffer is two in C");
+                "typedcall: more than 127 arguments; a buffer counts as two");
   static_assert(!internal::is_buffer<std::remove_cv_t<R>>,
-                "typedcall: a buffer is only an argument: a result has no count in C");
+                "typedcall: a buffer can only be an argument: a result has no count in C");
 
   static constexpr PyNativeSignature parsed() {
     PyNativeSignature signature{};

@@ -18,16 +18,17 @@ namespace internal {
 
 template <auto function, class Type = decltype(function)>
 struct plain_function {
-  static_assert(!std::is_same_v<Type, Type>,
-                "typedcall: def<f>() takes a function of numbers and pointers that is noexcept; "
-                "def_falling_back<f>() one that throws, of which Python repeats the call then");
+  static_assert(
+      !std::is_same_v<Type, Type>,
+      "typedcall: def<f>() takes a noexcept function of numbers and pointers; for a function "
+      "that throws, use def_falling_back<f>(): Python then repeats the call");
 };
 
 template <class... A>
 constexpr bool has_no_buffers() {
   static_assert(!(is_buffer<std::remove_cv_t<A>> || ...),
-                "typedcall: a buffer is two parameters in C, and this function has one for it: "
-                "tag one that takes a pointer and a Py_ssize_t, with its signature as a text");
+                "typedcall: a buffer is two parameters in C, but only one in this function: tag a "
+                "function that takes a pointer and a Py_ssize_t, with its signature as a string");
   return true;
 }
 

@@ -124,14 +124,13 @@ struct library_call<R(P...), Result(A...)> {
   static constexpr std::size_t last = drops_last ? roles::source_of(arity) : roles::none;
   static constexpr bool last_is_array = roles::kinds[last] == passed::array;
 
-  static_assert(roles::data() != roles::none, "typedcall: a callback has a `void *` parameter");
-  static_assert(
-      arity == taken || drops_last,
-      "typedcall: the library passes another number of arguments than the function takes");
+  static_assert(roles::data() != roles::none, "typedcall: a callback needs a `void *` parameter");
+  static_assert(arity == taken || drops_last,
+                "typedcall: the library passes more or fewer arguments than the function takes");
   static_assert(!drops_last || last_is_array,
                 "typedcall: the library passes a last value that the function does not take");
   static_assert(has_place || std::is_same_v<R, Result> || (is_status && std::is_void_v<Result>),
-                "typedcall: the function's result is not what the library wants");
+                "typedcall: the function's result is not of the type that the library expects");
 
   template <std::size_t at, class Owner>
   static std::size_t length_at(const Owner &owner, const values &given) {
@@ -175,11 +174,12 @@ struct library_call<R(P...), Result(A...)> {
     }
     if constexpr (has_place) {
       if (std::get<last>(given) == nullptr || length_at<last>(owner, given) != 1) {
-        return "the function returns one value, but the library wants more or none";
+        return "the function returns one value, but the library expects more or none";
       }
     } else if constexpr (drops_last) {
       if (std::get<last>(given) != nullptr) {
-        return "the library wants values in an array (a gradient?) that the function does not take";
+        return "the library expects values in an array (a gradient?) that the function does not "
+               "take";
       }
     }
     return nullptr;

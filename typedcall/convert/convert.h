@@ -249,10 +249,11 @@ TYPEDCALL_IN_LINE inline bool from_python_by_call(PyObject *object, T *value) {
 /// __complex__ or __bool__ may raise other exceptions. A PyObject * is borrowed. GIL: held.
 template <class T>
 TYPEDCALL_IN_LINE inline bool from_python(PyObject *object, T *value) {
-  static_assert(is_convertible_type<T>,
-                "typedcall: boxed calls know bool, the signed and unsigned integers, the floating "
-                "and complex types of C and PyObject *; a Python object is not converted to this "
-                "type");
+  static_assert(
+      is_convertible_type<T>,
+      "typedcall: boxed calls support bool, the signed and unsigned integers, the floating "
+      "and complex types of C and PyObject *; a Python object cannot be converted to "
+      "this type");
   return TYPEDCALL_EXPECT(internal::from_python_at_once(object, value), 1) ||
          internal::from_python_by_call(object, value);
 }
@@ -262,10 +263,11 @@ TYPEDCALL_IN_LINE inline bool from_python(PyObject *object, T *value) {
 /// becomes a capsule (see pointer.h). A null string or pointer becomes None. GIL: held.
 template <class T>
 PyObject *to_python(T value) {
-  static_assert(is_convertible_type<T> || internal::has_pointer_code<T>,
-                "typedcall: boxed calls know bool, the signed and unsigned integers, the floating "
-                "and complex types of C, const char *, pointers to these and PyObject *; this type "
-                "has no conversion");
+  static_assert(
+      is_convertible_type<T> || internal::has_pointer_code<T>,
+      "typedcall: boxed calls support bool, the signed and unsigned integers, the floating "
+      "and complex types of C, const char *, pointers to these and PyObject *; this type "
+      "has no conversion");
   if constexpr (std::is_same_v<T, PyObject *>) {
     return value;
   } else if constexpr (std::is_same_v<T, const char *>) {

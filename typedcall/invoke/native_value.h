@@ -26,7 +26,7 @@ struct native_value {
   template <class T>
   static native_value of(T value) {
     static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(std::uint64_t),
-                  "typedcall: a long double or a wide complex number is passed by at()");
+                  "typedcall: pass a long double or a wide complex number through at()");
     native_value made{0};
     if constexpr (std::is_same_v<T, bool>) {
       made.bits = value ? 1 : 0;

@@ -191,7 +191,7 @@ TYPEDCALL_OTHER_PROTOTYPE native_value call_image(void *funcptr, const native_va
 struct stack_words {
   native_value words[most_words];
 };
-static_assert(std::is_trivially_copyable_v<stack_words>, "what is not is passed by address");
+static_assert(std::is_trivially_copyable_v<stack_words>, "other types are passed by address");
 
 template <class Result, std::size_t... i, std::size_t... f>
 TYPEDCALL_OTHER_PROTOTYPE native_value call_image(void *funcptr, const native_value *image,

@@ -39,7 +39,7 @@ template <auto Function, class Traits, class... A>
 struct TYPEDCALL_HIDDEN spanned<Function, Traits, type_list<A...>> {
   static_assert((is_buffer<A> || ...),
                 "typedcall: spans<f> takes a function that has a pointer to numbers (or a const "
-                "char *) and a Py_ssize_t behind it");
+                "char *) followed by a Py_ssize_t");
   static typename Traits::result call(A... values) noexcept(Traits::is_noexcept) {
     return call_in_c(Function, values...);
   }
@@ -251,20 +251,21 @@ inline constexpr auto spans = &internal::spanned_function<Function>::call;
 template <auto... Functions, std::size_t Length, class... Extras, class File = internal::this_file>
 TYPEDCALL_IN_LINE inline method def(const char (&name)[Length], const Extras &...extras) {
   static_assert(!(internal::may_be_function<Extras> || ...),
-                "typedcall: a method is made from a pointer to a function, which is in angle "
-                "brackets: constexpr auto f = +[](long x) noexcept { ... }; def<f>(\"f\")");
+                "typedcall: a method is made from a function pointer in angle brackets: constexpr "
+                "auto f = +[](long x) noexcept { ... }; def<f>(\"f\")");
   static_assert(((internal::is_known_extra<Extras> || internal::may_be_function<Extras>)&&...),
-                "typedcall: behind the name come effects, documentation, typedcall::arg()s and "
-                "keyword_only");
+                "typedcall: only effects, documentation, typedcall::arg()s and keyword_only may "
+                "follow the name");
   static_assert((0 + ... + (internal::is_doc<Extras> ? 1 : 0)) < 2,
-                "typedcall: there is one documentation; the name of a parameter is written as "
-                "typedcall::arg(\"x\")");
-  static_assert((0 + ... + (internal::is_keyword_only<Extras> ? 1 : 0)) < 2,
-                "typedcall: keyword_only stands once in a def, in front of all parameters that are "
-                "passed by name only");
+                "typedcall: a def has only one documentation string; write the name of a parameter "
+                "as typedcall::arg(\"x\")");
+  static_assert(
+      (0 + ... + (internal::is_keyword_only<Extras> ? 1 : 0)) < 2,
+      "typedcall: keyword_only may appear only once in a def, before all parameters that are "
+      "passed by name only");
   static_assert(
       !(internal::is_keyword_only<Extras> || ...) || internal::any_by_name_only<Extras...>(),
-      "typedcall: behind keyword_only come parameters: keyword_only, typedcall::arg(\"x\")");
+      "typedcall: keyword_only must precede a parameter: keyword_only, typedcall::arg(\"x\")");
   static_assert(sizeof...(Functions) > 0, "typedcall: name the function: def<inc>(\"inc\")");
   static_assert(Length <= sizeof(PyPyTypedMethodMetadata::ml_name),
                 "typedcall: the name of a typed method has at most 99 bytes");
@@ -278,7 +279,7 @@ TYPEDCALL_IN_LINE inline method def(const char (&name)[Length], const Extras &..
   constexpr bool is_named = (internal::is_parameter<Extras> || ...);
   using slow = typename internal::otherwise_among<Extras...>::type;
   static_assert(std::is_void_v<slow> || sizeof...(Functions) == 1,
-                "typedcall: overloads have no otherwise<> in common");
+                "typedcall: overloads cannot share an otherwise<>");
 
   method made = {name};
   using natives = internal::type_list<internal::native_for<Functions, bits, slow>...>;

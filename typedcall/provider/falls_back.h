@@ -69,8 +69,8 @@ constexpr way_back way_back_of() {
     static_assert(
         !throws || is_stated,
         "typedcall: a function that returns std::optional is called without the GIL: make "
-        "it noexcept, or state typedcall::falls_back if it throws before it has had any "
-        "effect and uses nothing of Python");
+        "it noexcept, or state typedcall::falls_back if it throws before it has any effect "
+        "and does not use Python");
     return way_back::by_optional;
   } else if constexpr (!is_stated) {
     return way_back::none;
@@ -79,7 +79,7 @@ constexpr way_back way_back_of() {
     constexpr bool is_status = std::is_same_v<result, int> && (is_place<last> || !throws);
     static_assert(is_status || throws,
                   "typedcall: with falls_back a function throws, or returns std::optional, or an "
-                  "int: 0 when the value is behind its last parameter");
+                  "int: 0 if it has stored the value through its last parameter");
     return is_status ? way_back::by_status : way_back::by_throwing;
   }
 }
@@ -102,7 +102,8 @@ struct fallback_functions;
 /// Specialisation for a function without a value.
 template <auto Function, class Slow, way_back Way, class... A>
 struct TYPEDCALL_HIDDEN fallback_functions<Function, Slow, Way, void, type_list<A...>> {
-  static_assert(std::is_void_v<Slow>, "typedcall: a function without a result has no otherwise<>");
+  static_assert(std::is_void_v<Slow>,
+                "typedcall: a function without a result cannot have otherwise<>");
   static int entry(A... arguments) {
     return or_fall_back([&] {
       if constexpr (Way == way_back::by_throwing) {
@@ -155,8 +156,8 @@ struct with_otherwise {
   TYPEDCALL_RARE static int run(Result *place, A... arguments) {
     static_assert(
         std::is_invocable_v<decltype(Slow), A...> && std::is_same_v<own_result, Result>,
-        "typedcall: otherwise<> has the parameters of the def's function, and returns what "
-        "that one does, or a PyObject *");
+        "typedcall: otherwise<> must have the parameters of the def's function, and return its "
+        "type of value or a PyObject *");
     return translated([] { return translation_of<Slow>.load(std::memory_order_relaxed); },
                       [&] {
                         *place = Slow(arguments...);
@@ -221,7 +222,7 @@ struct fallback_types {
 
   static_assert(!std::is_void_v<value> || !is_typed_pointer<last>,
                 "typedcall: the last parameter of a function that falls back and has no result "
-                "would be taken for where the value goes; put it further in front");
+                "would be mistaken for the pointer to the value; move it forward");
 };
 
 /// Like native<>, but consumers call `Entry`, and the wrapper calls `Wrapped`.

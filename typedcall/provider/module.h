@@ -161,8 +161,8 @@ class TYPEDCALL_HIDDEN module_memory {
   // `const`, because the garbage collector traverses several times and must find the same
   // references each time.
   static_assert(noexcept(std::declval<const State &>().traverse(visitproc(), nullptr)),
-                "typedcall: a module state's traverse() is called by CPython's collector, through "
-                "which nothing may be thrown: say `noexcept`");
+                "typedcall: CPython's garbage collector calls a module state's traverse(); declare "
+                "it noexcept, because it must not throw");
 
   static int traverse(PyObject *module, visitproc visit, void *arg) noexcept {
 #if PY_VERSION_HEX >= 0x030F0000
@@ -199,7 +199,7 @@ class TYPEDCALL_HIDDEN module_memory {
   }
 
   static_assert(alignof(State) <= alignof(std::max_align_t),
-                "CPython's memory is not aligned more");
+                "CPython does not align a module's memory more strictly");
   alignas(State) unsigned char bytes_[sizeof(State)];
   bool is_made_;
   const translation *translation_;
@@ -271,7 +271,8 @@ TYPEDCALL_HIDDEN State &state_of(Object *self) {
   PyMODINIT_FUNC PyInit_##name() { return PyModuleDef_Init(&name##_module); }                \
   static_assert(std::is_same_v<decltype(State::runs_without_gil), const bool> &&             \
                     std::is_same_v<decltype(State::supports_interpreters), const bool>,      \
-                "typedcall: what a state says of its module is a static constexpr bool")
+                "typedcall: a state's runs_without_gil and supports_interpreters must be "   \
+                "static constexpr bools")
 
 #define TYPEDCALL_INTERNAL_STATELESS(name, doc, methods, State) \
   TYPEDCALL_INTERNAL_MODULE(                                    \

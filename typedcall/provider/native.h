@@ -17,9 +17,10 @@ namespace internal {
 
 template <class Pointer>
 struct function_traits {
-  static_assert(!std::is_same_v<Pointer, Pointer>,
-                "typedcall: a method is made from a pointer to a function; for overloaded names "
-                "cast to the one you mean, for lambdas write a plus sign in front");
+  static_assert(
+      !std::is_same_v<Pointer, Pointer>,
+      "typedcall: a method is made from a function pointer; cast an overloaded name to the "
+      "type of the function that you mean, and write a plus sign before a lambda");
 };
 
 template <class R, class... A>
@@ -49,7 +50,7 @@ struct function_traits<R (*)(A...) noexcept> : function_traits<R (*)(A...)> {
 template <std::size_t Position, class T>
 struct parameter_number {
   static_assert(python_can_pass<T>, "typedcall: " TYPEDCALL_INTERNAL_TYPES
-                                    "; the parameter of this number has another type");
+                                    "; the parameter at this position has another type");
   static constexpr bool is_checked = true;
 };
 template <class T>
@@ -119,11 +120,11 @@ struct TYPEDCALL_HIDDEN offered {
                 "typedcall: with takes_self the first parameter is self, a PyObject * or a pointer "
                 "to the object's struct");
   static_assert(!states_status || std::is_same_v<own_result, int>,
-                "typedcall: with returns_status the result is an int, 0 when all is well; the "
-                "value goes through the last parameter");
+                "typedcall: with returns_status the result is an int, 0 on success; the value "
+                "is stored through the last parameter");
   static_assert(!has_place || !std::is_const_v<std::remove_pointer_t<last>>,
-                "typedcall: with returns_status a last parameter that points to a value is where "
-                "the result goes, so it cannot point to const; put it further in front");
+                "typedcall: with returns_status a last parameter that points to a value gets the "
+                "result, so it cannot point to const; move it forward");
 
   static constexpr std::size_t arity =
       traits::count - (takes_self && traits::count > 0 ? 1 : 0) - (has_place ? 1 : 0);
@@ -180,19 +181,19 @@ struct TYPEDCALL_HIDDEN offered {
   static constexpr bool may_raise = (flags & PyNativeCallable_MAY_RAISE) != 0;
 
   static_assert(!may_raise || has_error_value<value>,
-                "typedcall: a function whose result is bool, void or complex cannot say by it that "
-                "an exception is set. State typedcall::returns_status and return an int, the value "
-                "through a last parameter; or throw a C++ exception");
+                "typedcall: a bool, void or complex result cannot report that an exception is set. "
+                "State typedcall::returns_status, return an int and store the value through a last "
+                "parameter; or throw a C++ exception");
   static_assert(
       !gets_status || has_value || !is_typed_pointer<last>,
-      "typedcall: a function without a result that may throw reports it by a status, and a "
-      "last parameter that points to a value would then be taken for where the value goes. "
-      "Make it noexcept, or state typedcall::returns_status and return an int");
+      "typedcall: a function without a result that may throw returns a status to consumers, "
+      "and a last parameter that points to a value would be mistaken for the pointer to the "
+      "result. Make the function noexcept, or state typedcall::returns_status and return an int");
   static constexpr bool releases_gil = (Stated & without_gil) != 0;
-  static_assert(
-      !releases_gil || (flags & PyNativeCallable_NEEDS_THREAD) == 0,
-      "typedcall: with releases_gil the function runs without the GIL: it takes and "
-      "gives no objects, no self, raises nothing and is noexcept (or typedcall::nothrow)");
+  static_assert(!releases_gil || (flags & PyNativeCallable_NEEDS_THREAD) == 0,
+                "typedcall: with releases_gil the function runs without the GIL: it must "
+                "take and return no objects, take no self, raise nothing and be noexcept (or "
+                "typedcall::nothrow)");
 
   static constexpr bool is_exact = (flags & PyNativeCallable_DIFFERS) == 0;
   static_assert((flags & PyNativeCallable_FALLS_BACK) != 0 ||

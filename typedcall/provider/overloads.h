@@ -328,9 +328,10 @@ template <class Natives, class... Parameters>
 struct named_overloads;
 template <class... Natives, class... Parameters>
 struct TYPEDCALL_HIDDEN named_overloads<type_list<Natives...>, Parameters...> {
-  static_assert(((Natives::arity == sizeof...(Parameters)) && ...),
-                "typedcall: overloads have names of parameters in common when each has as many "
-                "parameters as there are typedcall::arg()s and positional()s");
+  static_assert(
+      ((Natives::arity == sizeof...(Parameters)) && ...),
+      "typedcall: overloads can share parameter names only if each has as many parameters "
+      "as there are typedcall::arg()s and positional()s");
   using shape = parameter_shape<std::tuple<Parameters...>>;
   using first = std::tuple_element_t<0, std::tuple<Natives...>>;
   /// The function whose names and defaults apply to all overloads.

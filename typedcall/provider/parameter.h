@@ -114,7 +114,7 @@ struct TYPEDCALL_HIDDEN parameter_shape<std::tuple<P...>> {
 template <passing How, class Default>
 parameter<passing::by_name, Default> only_by_name(const parameter<How, Default> &given) {
   static_assert(How != passing::by_position,
-                "typedcall: parameters behind keyword_only are passed by name: write "
+                "typedcall: parameters after keyword_only are passed by name: write "
                 "typedcall::arg(), not positional()");
   return {given.name, given.value};
 }
@@ -125,12 +125,14 @@ T default_value([[maybe_unused]] const Default &given) {
   if constexpr (std::is_same_v<Default, no_default>) {
     return T{};
   } else if constexpr (std::is_same_v<T, PyObject *>) {
-    static_assert(std::is_same_v<Default, std::nullptr_t>,
-                  "typedcall: the default of an object parameter is nullptr, which is None");
+    static_assert(
+        std::is_same_v<Default, std::nullptr_t>,
+        "typedcall: the default of an object parameter must be nullptr, which means None");
     return Py_None;
   } else if constexpr (std::is_pointer_v<T> && !std::is_same_v<T, const char *>) {
-    static_assert(std::is_same_v<Default, std::nullptr_t>,
-                  "typedcall: the default of a pointer parameter is nullptr, which is None");
+    static_assert(
+        std::is_same_v<Default, std::nullptr_t>,
+        "typedcall: the default of a pointer parameter must be nullptr, which means None");
     return nullptr;
   } else if constexpr (is_complex_type<T>) {
     T parts{};
@@ -144,8 +146,8 @@ T default_value([[maybe_unused]] const Default &given) {
   } else if constexpr (std::is_same_v<T, const char *> || std::is_same_v<T, span<const char>>) {
     static_assert(
         std::is_convertible_v<Default, const char *> && !std::is_same_v<Default, std::nullptr_t>,
-        "typedcall: the default of a const char * parameter is a string literal, and so is "
-        "that of a std::string_view");
+        "typedcall: the default of a const char * or std::string_view parameter must be a "
+        "string literal");
     if constexpr (std::is_same_v<T, const char *>) {
       return given;
     } else {
@@ -153,14 +155,14 @@ T default_value([[maybe_unused]] const Default &given) {
     }
   } else if constexpr (is_buffer<T>) {
     static_assert(!is_buffer<T>,
-                  "typedcall: a buffer has no default; overload the function without it");
+                  "typedcall: a buffer cannot have a default; overload the function without it");
   } else {
     static_assert(std::is_arithmetic_v<Default> &&
                       (std::is_floating_point_v<T> || !std::is_floating_point_v<Default>)&&(
                           std::is_same_v<T, bool> == std::is_same_v<Default, bool>),
-                  "typedcall: the default of a number parameter is a number of its class: bool for "
-                  "bool, an integer for an integer, a floating number or an integer for a "
-                  "floating one");
+                  "typedcall: the default of a number parameter must be a bool for a bool, an "
+                  "integer for an integer, and an integer or a floating-point number for a "
+                  "floating-point number");
     return static_cast<T>(given);
   }
 }

@@ -175,11 +175,11 @@ template <class Native, class... Parameters>
 struct named_function {
   using shape = parameter_shape<std::tuple<Parameters...>>;
   static_assert(shape::count == Native::arity,
-                "typedcall: as many typedcall::arg() and positional() as the function has "
-                "parameters (without self and a status function's last), or none at all");
+                "typedcall: give each parameter (except self and a status function's last) a "
+                "typedcall::arg() or positional(), or give none at all");
   static_assert(shape::is_ordered(),
-                "typedcall: positional() parameters come before arg() ones, and those without a "
-                "default before those with one, except behind keyword_only");
+                "typedcall: positional() must come before arg(), and parameters without a default "
+                "before those with one, except after keyword_only");
 
   static inline const char *names[shape::count + 1] = {};
   static inline typename Native::arguments defaults = {};

@@ -41,7 +41,7 @@ class native_pointer {
   /// GIL: held.
   template <class Result>
   bool raised(Result result) const {
-    static_assert(std::is_same_v<Result, R>, "typedcall: pass what the call returned");
+    static_assert(std::is_same_v<Result, R>, "typedcall: pass the result of the call");
     if constexpr (std::is_same_v<R, int>) {
       if ((flags_ & PyNativeCallable_RETURNS_STATUS) != 0) return result != 0 && raised();
     }

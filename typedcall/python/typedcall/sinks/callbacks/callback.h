@@ -184,11 +184,12 @@ class callback {
     }
     for (const std::size_t each : unused) {
       if (pointer_at(args[each]) != nullptr) {
-        return "the library wants values in an array (a gradient?) that the function does not take";
+        return "the library expects values in an array (a gradient?) that the function does not "
+               "take";
       }
     }
     if (place && (pointer_at(args[place->parameter]) == nullptr || count_of(*place, args) != 1)) {
-      return "the function returns one value, but the library wants more or none";
+      return "the function returns one value, but the library expects more or none";
     }
     return nullptr;
   }
