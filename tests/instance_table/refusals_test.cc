@@ -64,7 +64,7 @@ TEST_F(Refusals, Functions) {
 
 TEST_F(Refusals, Flags) {
   const char *const meaningless =
-      "ValueError: native callable: entry 0, 'd->d', has flags 0x%s, of which some bits have no "
+      "ValueError: native callable: entry 0, 'd->d', has flags 0x%s, which contain bits without a "
       "meaning";
   const std::pair<std::uintptr_t, const char *> cases[] = {
       {0x01000000u, "1000000"},   // another ABI
@@ -98,8 +98,8 @@ TEST_F(Refusals, AppendCountsOnFromWhatIsOffered) {
   EXPECT_EQ(AppendFails({"d->d", 0, nullptr}),
             "ValueError: native callable: entry 1, 'd->d', has no function");
   EXPECT_EQ(AppendFails({"d->d", 0x0200, Address(1)}),
-            "ValueError: native callable: entry 1, 'd->d', has flags 0x200, of which some bits "
-            "have no meaning");
+            "ValueError: native callable: entry 1, 'd->d', has flags 0x200, which contain bits "
+            "without a meaning");
 }
 
 TEST_F(InstanceTable, EveryKnownFlag) {

@@ -128,7 +128,7 @@ class Tag(Tagged):
             with self.assertRaisesRegex(ValueError, "half: .* flags"):
                 typedcall.tag(plain.half, "d->d", address_of("half"), flags=flags)
         for signature, flag, words in (("d->v", Flags.MAY_RAISE, "cannot say so"),
-                                       ("d->l", Flags.RETURNS_STATUS, "its result is no int")):
+                                       ("d->l", Flags.RETURNS_STATUS, "its result is not an int")):
             with self.assertRaisesRegex(ValueError, words):
                 typedcall.tag(plain.half, signature, address_of("half"), flags=flag | Flags.NEEDS_THREAD)
         with self.assertRaises(ValueError):  # complex numbers have no error value
@@ -140,7 +140,7 @@ class Tag(Tagged):
             with self.assertRaisesRegex(ValueError, "half: .* contradict each other"):
                 typedcall.tag(plain.half, "d&d->i", address_of("half"),
                               flags=flags | Flags.NEEDS_THREAD | Flags.FALLS_BACK)
-        with self.assertRaisesRegex(ValueError, "falls back, but its result is no int"):
+        with self.assertRaisesRegex(ValueError, "falls back, but its result is not an int"):
             typedcall.tag(plain.half, "d->d", address_of("half"), flags=Flags.FALLS_BACK)
         self.assertEqual(typedcall.entries(plain.half), [])
 

@@ -18,7 +18,7 @@ class Python(unittest.TestCase):
     def test_buffers(self):
         given = memoryview(bytearray(BYTES)).cast("?")
         self.assertEqual((functions.count_in_place(given), bytes(given)), (3, b"\1\0\1\1"))
-        with self.assertRaisesRegex(ValueError, "item 0 of the buffer is no bool: its byte is 3"):
+        with self.assertRaisesRegex(ValueError, "item 0 of the buffer is not a bool: its byte is 3"):
             functions.count(memoryview(BYTES).cast("?"))
 
     def test_what_is_right_is_not_written_to(self):

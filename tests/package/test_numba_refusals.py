@@ -36,9 +36,9 @@ class Arguments(unittest.TestCase):
         doubles = numpy.zeros(3)
         for signature, value, wanted in (
             ("d->d", doubles, "argument 1 does not suit 'd': an array is not a number; call the function for each element"),
-            ("d->d", 1j, "complex128 is no double; for a complex number use its .real or abs"),
-            ("d->d", None, "none is no double$"),
-            ("i->d", 1.5, "float64 is no int; convert a float by int(...)"),
+            ("d->d", 1j, "complex128 cannot be passed as double; for a complex number use its .real or abs"),
+            ("d->d", None, "none cannot be passed as double$"),
+            ("i->d", 1.5, "float64 cannot be passed as int; convert a float by int(...)"),
             ("*kd->d", [1.5], "is not an array; use numpy.array(...)"),
             ("*kd->d", (1.5, 2.5), "is not an array; use numpy.array(...)"),
             ("*kB->d", "text", "a str is not an array; pass bytes"),
@@ -65,9 +65,10 @@ class Arguments(unittest.TestCase):
                       refusal(lambda x: function(x.ctypes), numpy.zeros(3, "f")))
 
     def test_each_overload_says_why(self):
-        self.assertIn("'?': int64 is no bool; convert it by bool(...)", refusal(typed("?->d", "*kd->d"), 1))
+        self.assertIn("'?': int64 cannot be passed as bool; convert it by bool(...)",
+                      refusal(typed("?->d", "*kd->d"), 1))
         said = refusal(typed("i->i", "*kd->d"), 1.5)
-        self.assertIn("'i': float64 is no int", said)
+        self.assertIn("'i': float64 cannot be passed as int", said)
         self.assertIn("'*kd': float64 is not an array", said)
 
     def test_how_many(self):

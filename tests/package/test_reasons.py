@@ -135,7 +135,7 @@ class OfCython(Reasons):
     def test_capsules(self):
         capsule = typedcall.record.capsules.make_capsule
         self.check_nothing(self.exports.__pyx_capi__["parent"], "its type has no signature")
-        message = self.check_nothing(capsule(4096, "somebody.else"), "'somebody.else', is no C declaration")
+        message = self.check_nothing(capsule(4096, "somebody.else"), "'somebody.else', is not a C declaration")
         self.assertNotIn("is not callable", message)
 
     def test_what_is_left_out_of_a_module(self):

@@ -72,7 +72,7 @@ class Elements(unittest.TestCase):
 
     def test_bytes_that_are_no_bools(self):
         for given in (b"\x00\x03", b"\xff\x01", b"\x02"):
-            with self.assertRaisesRegex(ValueError, r"^item \d of the buffer is no bool: its byte is "):
+            with self.assertRaisesRegex(ValueError, r"^item \d of the buffer is not a bool: its byte is "):
                 m.last_bool(memoryview(given).cast("?"))
         memory = bytearray(b"\x03\x00\xff\x01\x00")
         self.assertEqual(m.reverse_bool(memoryview(memory).cast("?")), 5)

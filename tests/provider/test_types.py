@@ -307,7 +307,7 @@ class Capsules(unittest.TestCase):
         self.assertNotEqual(m.address_bool(memoryview(memory).cast("?")), 0)
         self.assertEqual(memory, b"\x01\x00\x01")
         self.assertNotEqual(m.address_const_bool(memoryview(b"\x01\x00").cast("?")), 0)
-        with self.assertRaisesRegex(ValueError, "item 1 of the buffer is no bool: its byte is 2"):
+        with self.assertRaisesRegex(ValueError, "item 1 of the buffer is not a bool: its byte is 2"):
             m.address_const_bool(memoryview(b"\x01\x02").cast("?"))
 
     def test_pointer_objects_of_ctypes_are_their_pointers(self):

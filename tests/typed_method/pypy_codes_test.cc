@@ -81,7 +81,7 @@ TEST(PyPyCodes, OfAnotherErrorProtocol) {
   // A status is an int, for which PyPy has no code.
   EXPECT_EQ(
       Check(kDouble, T_C_DOUBLE, half, {"d->d", kThread | PyNativeCallable_RETURNS_STATUS, half}),
-      "ValueError: half: entry 0, 'd->d', returns a status, but its result is no int");
+      "ValueError: half: entry 0, 'd->d', returns a status, but its result is not an int");
   EXPECT_EQ(
       Check(kDouble, T_C_LONG, half, {"d->i", kThread | PyNativeCallable_RETURNS_STATUS, half}),
       kContradiction);

@@ -122,7 +122,7 @@ TYPEDCALL_OUT_OF_LINE inline bool items_are_bools(const Py_buffer &view, bool is
   }
   const std::size_t at = first_not_bool(view.buf, count);
   if (at == count) return true;
-  PyErr_Format(PyExc_ValueError, "item %zu of the buffer is no bool: its byte is %d", at,
+  PyErr_Format(PyExc_ValueError, "item %zu of the buffer is not a bool: its byte is %d", at,
                static_cast<int>(static_cast<const unsigned char *>(view.buf)[at]));
   return false;
 }

@@ -211,8 +211,8 @@ bool unbox_result(PyObject *object, wide_value *to) {
     return true;
   } else {
     PyErr_SetString(PyExc_TypeError,
-                    "typedcall: the Python callable was called in a loop, and its result is no "
-                    "number");
+                    "typedcall: the Python callable was called in a loop, and its result is not "
+                    "a number");
     return false;
   }
 }

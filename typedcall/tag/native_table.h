@@ -31,18 +31,18 @@ static inline TYPEDCALL_COLD int PyNativeCallable_CheckEntry(const PyNativeCalla
   } else if (!PyNativeCallable_FlagsAreUsable(entry->flags)) {
     const uintptr_t unknown = PyNativeCallable_ABI_MASK |
                               (PyNativeCallable_MANDATORY_MASK & ~PyNativeCallable_KNOWN_MASK);
-    const char *why = "which contradict each other: only what MAY_RAISE has an error value";
+    const char *why = "which contradict each other: ERROR_IS_NEG_ZERO needs MAY_RAISE alone";
     if (entry->flags > UINT32_MAX || (entry->flags & unknown) != 0) {
-      why = "of which some bits have no meaning";
+      why = "which contain bits without a meaning";
     } else if (PyNativeCallable_FlagsAreUsable(entry->flags | PyNativeCallable_NEEDS_THREAD)) {
       why = "which may set an exception without NEEDS_THREAD";
     } else if (said == PyNativeVerdict_FALLS_BACK) {
-      why = "which contradict each other: what falls back sets no exception";
+      why = "which contradict each other: a function that falls back sets no exception";
     }
     PyErr_Format(PyExc_ValueError, "%.100s: entry %zd, '%.200s', has flags %p, %s", name, i,
                  entry->signature, (void *)entry->flags, why);
   } else if (said == PyNativeVerdict_STATUS || said == PyNativeVerdict_FALLS_BACK) {
-    PyErr_Format(PyExc_ValueError, "%.100s: entry %zd, '%.200s', %s, but its result is no int",
+    PyErr_Format(PyExc_ValueError, "%.100s: entry %zd, '%.200s', %s, but its result is not an int",
                  name, i, entry->signature,
                  said == PyNativeVerdict_FALLS_BACK ? "falls back" : "returns a status");
   } else {

@@ -102,7 +102,7 @@ def _number(code, value):
             raise OverflowError(f"{number} is out of the range of {code!r}")
         return number
     if kind == "?" and not isinstance(value, bool):
-        raise TypeError(f"{type(value).__name__} is no bool")
+        raise TypeError(f"{type(value).__name__} is not a bool")
     if kind in COMPLEX_BY_VALUE:
         number = complex(value)
         return C_TYPES[code](number.real, number.imag)
@@ -113,7 +113,7 @@ def _c_values(token, value, stack):
     """Converts one Python argument to one or two C arguments (3.17 to 3.19)."""
     if token.code == "s" and token.prefix != "&":
         if not isinstance(value, str):
-            raise TypeError(f"{type(value).__name__} is no str")
+            raise TypeError(f"{type(value).__name__} is not a str")
         text = value.encode()
         if token.prefix:
             return text, len(text)

@@ -80,7 +80,7 @@ class _Ways:
     def pointer(self) -> Timer:
         pointer = getattr(self.resolved, "pointer", None)
         if pointer is None:
-            raise _Unavailable("PyPy only, and what cffi can call")
+            raise _Unavailable("only on PyPy, and only if cffi can call the function")
         return _python_loop(pointer, self.arguments)
 
     def boxed_from_c(self) -> Timer:

@@ -210,8 +210,8 @@ inline bool answers(const char *offered, const char *asked) {
           "does not. Not for pointers and buffers, which are tried."),                            \
       def<typedcall::python::in_order>(                                                           \
           "in_order", positional("ranks"), positional("rows"),                                    \
-          "The indices of rows of ranks, a byte each behind the worst: in the order in which "    \
-          "Python tries such overloads."),                                                        \
+          "The indices of rows of ranks, in the order in which Python tries these overloads. "    \
+          "Each row has a byte for the worst rank, and then one for each rank."),                 \
       def<typedcall::python::are_equivalent>(                                                     \
           "are_equivalent", positional("one"), positional("other"),                               \
           "True if two signatures differ only in names of integers (`l` and `q`)."),              \

@@ -76,7 +76,7 @@ class Symbol(NamedTuple):
             found = offered(function)
             made = _symbol(function, found, self.what)
             if made != self:
-                raise Stale(f"{self._owner()} does not offer what compiled code in Numba's cache calls")
+                raise Stale(f"{self._owner()} does not offer the function that compiled code in Numba's cache calls")
             assert made is not None
             now, target = made, _target(function, found, self.what)
         if now != self or not _bind(self, *target):

@@ -38,7 +38,7 @@ def why_not(given: Any, letters: str) -> str:
         if isinstance(given, types.Buffer):
             return "an array is not a number; call the function for each element, in a loop"
         instead = _INSTEAD.get(kind) if isinstance(given, (types.Number, types.Boolean)) else ""
-        return f"{given} is no {code.c_type}" + (f"; {instead}" if instead else "")
+        return f"{given} cannot be passed as {code.c_type}" + (f"; {instead}" if instead else "")
     if isinstance(given, types.Buffer):
         return "for an array pass its pointer, .ctypes"
     if isinstance(given, types.ArrayCTypes):

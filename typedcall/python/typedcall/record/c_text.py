@@ -136,7 +136,7 @@ def _join_buffers(parameters: tuple[Parameter, ...], texts: list[str], arguments
         if not isinstance(first, Array) or rest or arguments[at] in ("P", "O"):
             continue
         if is_buffer(arguments[at + 1]) and first.length == parameters[at + 2].name != "":
-            raise ValueError(f"each buffer has a length of its own behind it, {texts[at]!r} has none")
+            raise ValueError(f"each buffer must be followed by its own length; {texts[at]!r} is not")
         if first.length != count.name or not count.name:
             continue
         known = CODES.get(arguments[at + 1])

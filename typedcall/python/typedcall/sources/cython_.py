@@ -175,7 +175,7 @@ def _name_of_variant(function: Any, capsules: dict[str, Any]) -> str:
     return name
 
 
-_IF_KNOWN = "; if you know what the names in it stand for, tag a function with it: typedcall.tag(f, 'L->L', {})"
+_IF_KNOWN = "; if you know the types that its names stand for, tag a function with it: typedcall.tag(f, 'L->L', {})"
 _OPTIONAL = ("the last two parameters of '{}' are Cython's own: pass 0 and None for them, and the optional "
              "arguments have their defaults")
 
@@ -192,8 +192,8 @@ def entries(obj: Any) -> Found:
     if is_capsule(obj):
         text = capsule_name(obj) or ""
         if "(" not in text:
-            return [f"it is a capsule whose name, '{printable(text)}', is no C declaration; if it holds a C function, "
-                    "tag a Python function with it: typedcall.tag(f, 'd->d', capsule)"]
+            return [f"it is a capsule whose name, '{printable(text)}', is not a C declaration; if it holds a C "
+                    "function, tag a Python function with it: typedcall.tag(f, 'd->d', capsule)"]
         entry = entry_of_capsule(obj, _flags_of(obj))
         return [_left_out(entry, "capsule", "tag()") if isinstance(entry, str) else entry]
     kind = type_name(obj)

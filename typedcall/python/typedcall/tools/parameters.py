@@ -173,7 +173,8 @@ def constant_of(letters: str, default: Any) -> Any:
     is not possible."""
     kind = kind_of(letters)
     if type(default) not in _KNOWN_DEFAULTS.get(kind, ()):
-        raise ValueError(f"{default!r} is no {CODES[letters].c_type if letters in CODES else 'pointer'}")
+        c_type = CODES[letters].c_type if letters in CODES else "a pointer"
+        raise ValueError(f"{default!r} cannot be converted to {c_type}")
     if kind in ("signed", "unsigned"):
         least, most = range_of(letters)
         if not least <= default <= most:
