@@ -268,7 +268,7 @@ TEST_F(Holding, OfDyingOwnersInOtherCallbacks) {
   EXPECT_EQ(test.has_taken, 1);
   EXPECT_EQ(test.stands, test.second);
   EXPECT_EQ(Find(kDef, test.key), test.second) << "the first one's owner has died since";
-  EXPECT_EQ(Destroyed()[value], 1) << "nobody had a reference, and no owner lives";
+  EXPECT_EQ(Destroyed()[value], 1) << "no reference and no owner were left";
   EXPECT_EQ(Counted().conflicts, 0u);
   heir.reset();
   EXPECT_EQ(Find(kDef, test.key), test.second) << "the callback has a reference";

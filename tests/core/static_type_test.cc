@@ -62,7 +62,7 @@ TEST_F(StaticType, SlotsAreFoundAndInherited) {
   }
   scope_.Run("del Child, Grandchild, Mixed");
   Collect();
-  EXPECT_EQ(Find("Static()", kFirst), &slots[0]) << "nobody frees a static table";
+  EXPECT_EQ(Find("Static()", kFirst), &slots[0]) << "a static table is never freed";
 }
 
 TEST_F(StaticType, WithoutTheMagicItOffersNothingAndIsLeftAlone) {

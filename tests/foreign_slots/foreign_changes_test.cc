@@ -20,7 +20,7 @@ TEST_F(Foreign, WithoutTheGil) {
   Py_BEGIN_ALLOW_THREADS;
   EXPECT_EQ(AnyOf(itself.get(), 1), 11);
   EXPECT_EQ(AnyOf(seen.get(), 1), 11);
-  EXPECT_EQ(AnyOf(unseen.get(), 1), -1) << "nobody walks an MRO without the GIL";
+  EXPECT_EQ(AnyOf(unseen.get(), 1), -1) << "an MRO is not walked without the GIL";
   Py_END_ALLOW_THREADS;
   EXPECT_EQ(AnyOf(unseen.get(), 1), 11);
 }

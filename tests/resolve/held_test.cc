@@ -165,7 +165,7 @@ TEST_F(Held, AnotherTagWhileTheOwnerDies) {
   Reset();
   EXPECT_FALSE(typedcall::find(Interface(), second_.get(), "d->d"));
   EXPECT_TRUE(typedcall::find(Interface(), second_.get(), "l->l"));
-  EXPECT_EQ(freed, 1) << "nobody had a reference";
+  EXPECT_EQ(freed, 1) << "no reference was left";
 }
 
 // If the first tag cannot be held, a tag in another place is found.
