@@ -35,8 +35,7 @@ ENGINE = {"typedcall/calling.h", "typedcall/provider.h"}
 UNDER_THE_ENGINE = {
     "sql/duckdb_values.h": {"typedcall/loop.h"},
     "callbacks/callback.h": {"typedcall/" + name for name in (
-        "callback/waiting_exception.h", "invoker.h", "loop.h")},
-    "callbacks/shapes.h": {"typedcall/callback/library_call.h"},
+        "callback/library_call.h", "callback/waiting_exception.h", "invoker.h", "loop.h")},
     "callbacks/_callbacks.cc": {"typedcall/resolve.h"},
 }
 AT_THE_TOP = 12

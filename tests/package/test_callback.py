@@ -109,6 +109,18 @@ class Shapes(unittest.TestCase):
         self.assertEqual(call(made, "dPPP->i", 0.0, doubles(2), None, ...), -1)
         self.assertRaisesRegex(ValueError, "passes NULL", made.check)
 
+    def test_compiled_shapes_need_the_same_roles(self):
+        views = {"N_Vector": (1, 2), "Other": (1, 3)}
+        of_pointers = lambda t, y, rate: 0
+        typedcall.tag(of_pointers, "dPP->i", 1, flags=typedcall.Flags.THREAD_SAFE)
+        for f, declaration in [
+                (functions.squares, "double(unsigned n, const double x[2], double g[n], void *p)"),
+                (functions.total, "int(unsigned n, const double x[n], void *p, unsigned m, double y[n * m])"),
+                (functions.cumulated, "int(unsigned n, const double x[m], void *p, unsigned m, double y[n])"),
+                (functions.decay, "int(double t, N_Vector y, Other rate, void *p)"),
+                (of_pointers, "int(double t, void *y, void *rate, void *p)")]:
+            self.make(f, declaration, False, arrays=views)
+
     def test_products_of_lengths(self):
         made = self.make(functions.cumulated, "int(unsigned ndim, size_t npts, const double x[ndim * npts],"
                          " void *fdata, unsigned fdim, double fval[fdim * npts])", False)

@@ -19,6 +19,12 @@ struct elements_of;
 
 namespace internal {
 
+// Reasons why a function cannot be called with the library's values.
+inline constexpr char expects_an_array[] =
+    "the library expects values in an array (a gradient?) that the function does not take";
+inline constexpr char expects_no_single_value[] =
+    "the function returns one value, but the library expects more or none";
+
 /// The role of a parameter of the C function.
 enum class passed { data, integer, array, elements, value };
 
@@ -114,13 +120,14 @@ struct library_call<R(P...), Result(A...)> {
     return call<falls_back>(owner, made, values(given...), std::index_sequence_for<A...>());
   }
 
- private:
   using roles = parameter_roles<P...>;
   using values = std::tuple<P...>;
   static constexpr std::size_t taken = roles::taken(), arity = sizeof...(A);
   static constexpr bool is_status = std::is_integral_v<R> || std::is_void_v<R>;
   static constexpr bool drops_last = arity + 1 == taken;
   static constexpr bool has_place = drops_last && is_status && !std::is_void_v<Result>;
+
+ private:
   static constexpr std::size_t last = drops_last ? roles::source_of(arity) : roles::none;
   static constexpr bool last_is_array = roles::kinds[last] == passed::array;
 
@@ -174,13 +181,10 @@ struct library_call<R(P...), Result(A...)> {
     }
     if constexpr (has_place) {
       if (std::get<last>(given) == nullptr || length_at<last>(owner, given) != 1) {
-        return "the function returns one value, but the library expects more or none";
+        return expects_no_single_value;
       }
     } else if constexpr (drops_last) {
-      if (std::get<last>(given) != nullptr) {
-        return "the library expects values in an array (a gradient?) that the function does not "
-               "take";
-      }
+      if (std::get<last>(given) != nullptr) return expects_an_array;
     }
     return nullptr;
   }

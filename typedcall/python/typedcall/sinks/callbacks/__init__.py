@@ -150,9 +150,8 @@ def callback_of(
             f"{'offers ' + listed if listed else nothing_offered(f)}{_without_data(shape)}"
         )
     entry, way, signature = found
-    text = way.text if success == 0 else f"{way.text} ?"  # shapes are compiled only for success = 0
     how = (
-        shape.signature, text, way.asked, signature, _error_bytes(shape, error), _success_bytes(shape, success),
+        shape.signature, way.asked, signature, _error_bytes(shape, error), _success_bytes(shape, success),
         way.sources, way.unused, way.place, shape.data is not None,
     )  # fmt: skip
     kept = (entry.keep_alive, given)

@@ -99,17 +99,17 @@ int fits(const char *asked, const char *offered) {
 
 /// Sets the callback's address: a compiled shape, the entry itself, or a closure. On failure,
 /// returns false with an exception set.
-bool give_address(callback_object *own, const char *shape, bool has_data) {
+bool give_address(callback_object *own, bool has_data) {
   callback *const core = own->core;
   const PyNativeView &view = core->entry->view;
-  const bool falls_back = view.verdict == PyNativeVerdict_FALLS_BACK;
   // Compiled shapes call the function without a thread state, so they cannot pass self or report
-  // exceptions.
-  const bool is_called = view.hold == PyNativeHold_NOTHING && !core->cast;
-  const auto *const known = is_called ? find_shape(shape) : nullptr;
-  const bool is_compiled = known != nullptr;
-  void *address = is_compiled ? (falls_back ? known->back : known->plain) : nullptr;
-  if (is_compiled && address == nullptr) address = core->function;
+  // exceptions. On success, their status is 0.
+  const typedcall::wide_value zero = {};
+  const bool is_called = view.hold == PyNativeHold_NOTHING && !core->cast &&
+                         std::memcmp(&core->success, &zero, sizeof(zero)) == 0;
+  const bool falls_back = view.verdict == PyNativeVerdict_FALLS_BACK;
+  void *address = is_called ? find_code(*core, falls_back) : nullptr;
+  const bool is_compiled = address != nullptr;
   if (address == nullptr) {
     own->code = new closure;
     if (!own->code->make(core->parameters, run_callback, core)) {
@@ -127,12 +127,11 @@ bool give_address(callback_object *own, const char *shape, bool has_data) {
 /// Makes a Callback. `called` accepts all arguments by position.
 PyObject *make(PyObject *module, PyObject *callable, PyObject *called, PyObject *entry,
                PyObject *keep_alive, PyObject *row, PyObject *declaration, PyObject *how) {
-  const char *parameters, *shape, *asked, *offered;
+  const char *parameters, *asked, *offered;
   int has_data;
   PyObject *error, *success, *sources, *unused, *place;
-  if (!PyArg_ParseTuple(how, "ssssSSO!O!Op", &parameters, &shape, &asked, &offered, &error,
-                        &success, &PyTuple_Type, &sources, &PyTuple_Type, &unused, &place,
-                        &has_data)) {
+  if (!PyArg_ParseTuple(how, "sssSSO!O!Op", &parameters, &asked, &offered, &error, &success,
+                        &PyTuple_Type, &sources, &PyTuple_Type, &unused, &place, &has_data)) {
     return nullptr;
   }
   auto *const type =
@@ -168,7 +167,7 @@ PyObject *make(PyObject *module, PyObject *callable, PyObject *called, PyObject 
       return nullptr;
     }
   }
-  return give_address(own, shape, has_data != 0) ? made.release() : nullptr;
+  return give_address(own, has_data != 0) ? made.release() : nullptr;
 }
 
 using typedcall::def;

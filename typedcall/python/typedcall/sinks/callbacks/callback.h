@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "typedcall/callback/library_call.h"
 #include "typedcall/callback/waiting_exception.h"
 #include "typedcall/invoker.h"
 #include "typedcall/loop.h"
@@ -183,13 +184,10 @@ class callback {
       *next++ = native_value::of(count);
     }
     for (const std::size_t each : unused) {
-      if (pointer_at(args[each]) != nullptr) {
-        return "the library expects values in an array (a gradient?) that the function does not "
-               "take";
-      }
+      if (pointer_at(args[each]) != nullptr) return typedcall::internal::expects_an_array;
     }
     if (place && (pointer_at(args[place->parameter]) == nullptr || count_of(*place, args) != 1)) {
-      return "the function returns one value, but the library expects more or none";
+      return typedcall::internal::expects_no_single_value;
     }
     return nullptr;
   }

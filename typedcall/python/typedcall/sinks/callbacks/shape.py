@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from typedcall.record import c_parser as c
 from typedcall.record.c_text import letters_of_type, parameters_of, parse_function
-from typedcall.record.codes import CODES, is_const, letters_for, pointee
+from typedcall.record.codes import CODES, is_const, pointee
 
 __all__ = ["Parameter", "Shape", "Way", "parse", "ways"]
 
@@ -84,8 +84,6 @@ class Way:
     unused: tuple[int, ...]
     #: The array for a result that C does not return, or None.
     place: Source | None
-    #: The shape, spelled as in shapes.h.
-    text: str
 
 
 def _parameter(given: c.Parameter, views: Views) -> tuple[Parameter, str | None]:
@@ -133,7 +131,7 @@ def _is_integer(parameter: Parameter) -> bool:
 
 def _nearest(at: int, parameters: list[Parameter]) -> tuple[int, ...]:
     """Returns the length of an array declared without one: the nearest integer before it, or after it if the first
-    array comes before all integers."""
+    array comes before all integers. A compiled shape is used only if parameter_roles::length_of() agrees."""
     integers = [i for i, each in enumerate(parameters) if _is_integer(each)]
     arrays = [i for i, each in enumerate(parameters) if each.letters.startswith("&")]
     before, after = [i for i in integers if i < at], [i for i in integers if i > at]
@@ -174,21 +172,9 @@ def _source(shape: Shape, at: int, kind: int, count: int = 0) -> Source:
 _VALUE, _ARRAY, _VIEW, _ELEMENTS = range(4)
 
 
-def _same(letters: str) -> str:
-    """Returns the same spelling for codes that compiled shapes do not distinguish."""
-    code = CODES[pointee(letters)]
-    name = letters_for(code.kind, code.size) if code.kind in _INTEGERS else code.letters
-    return "&" + name if letters.startswith("&") else name
-
-
-def _spell(source: Source, letter: str) -> str:
-    factors = "*".join("#" if each < 0 else str(each) for each in source[3])
-    return f"{letter}{source[1]}" + (f"[{factors}]" if factors else "")
-
-
 def _way(shape: Shape, taken: list[int], result: str, *, raw: bool = False, spread: int = 0,
          unused: tuple[int, ...] = (), place: int | None = None) -> Way:  # fmt: skip
-    asked, sources, words = [], [], []
+    asked, sources = [], []
     for at in taken:
         parameter = shape.parameters[at]
         if not parameter.is_array or raw:
@@ -200,17 +186,8 @@ def _way(shape: Shape, taken: list[int], result: str, *, raw: bool = False, spre
             letters = parameter.buffer
         asked.append(letters)
         sources.append(_source(shape, at, kind, spread))
-        words.append(_spell(sources[-1], "vawe"[kind]))
-    views = {source[4:] for source in sources if source[0] == _VIEW}
     where = _source(shape, place, _ARRAY) if place is not None else None
-    words.append(result if where is None else _spell(where, "@"))
-    c_type = "".join(map(_same, (each.letters for each in shape.parameters)))
-    words.insert(0, f"{c_type}->{_same(shape.result)}")
-    arrays = [shape.parameters[at] for at in taken if shape.parameters[at].factors]
-    # Compiled shapes pass an empty array for NULL, except for the first array and const arrays.
-    if len(views) > 1 or raw or not all(each.is_written for each in arrays[1:]):
-        words.append("?")  # matches no compiled shape
-    return Way("".join(asked) + "->" + result, tuple(sources), unused, where, " ".join(words))
+    return Way("".join(asked) + "->" + result, tuple(sources), unused, where)
 
 
 def ways(shape: Shape, count: int | None = None) -> Iterator[Way]:

@@ -12,8 +12,6 @@
 #include <tuple>
 #include <type_traits>
 
-#include "typedcall/callback/library_call.h"
-
 namespace typedcall::python {
 
 /// A vector type of the library. The callback holds the functions that return its elements.
@@ -128,25 +126,49 @@ struct compiled<R(P...), Result(A...)> {
   }
 
   const callback *core;
+
+  /// True if this shape makes the calls of `own`. Its first array may be writable in C.
+  __attribute__((cold)) static bool is_shape_of(const callback &own) {
+    const auto types =
+        signature_of<R(std::conditional_t<internal::has_elements<P>, void *, P>...)>::parsed();
+    bool is_same = PyNativeSignature_AnswersParsed(&types, &own.parameters) != 0 &&
+                   PyNativeType_Equivalent(own.asked.output, native_type<Result>()) != 0 &&
+                   own.sources.size() == sizeof...(A) &&
+                   own.place.has_value() == mapping::has_place &&
+                   (!own.place || is_argument(own, *own.place, sizeof...(A)));
+    std::size_t number = 0;
+    for (const source &from : own.sources) is_same = is_same && is_argument(own, from, number++);
+    return is_same;
+  }
+  /// True if `from` is the origin of argument `number` here, with the same length.
+  static bool is_argument(const callback &own, const source &from, std::size_t number) {
+    using roles = typename mapping::roles;
+    const std::size_t at = roles::source_of(number), length = roles::length_of(at);
+    if (from.parameter != at) return false;
+    if (roles::kinds[at] == internal::passed::array) {
+      if (from.kind != source::array || from.factors.size() != 1) return false;
+      const std::intptr_t factor = from.factors[0];
+      return length == (factor < 0 ? roles::none : static_cast<std::size_t>(factor));
+    }
+    if (roles::kinds[at] != internal::passed::elements) return from.kind == source::value;
+    return from.kind == source::view && from.pointer_of == own.pointer_of &&
+           from.length_of == own.length_of;
+  }
 };
 
-/// A shape, spelled as in shape.py (the C type, the origin of each argument, the destination of the
-/// result), with its functions: `plain` for ordinary entries, and `back` for entries with
-/// FALLS_BACK. `plain` is null if the entry's own function can be used: its arguments are in the
-/// same registers, and it ignores the others.
-struct compiled_shape {
-  const char *text;
-  void *plain, *back;
-};
-
+/// Returns the shape's code for `own`, or null. Without `needs_code`, this is the entry's own
+/// function if it cannot fall back: its arguments are in the same registers, and it ignores the
+/// others.
 template <class Library, class Typed, bool needs_code = true>
-compiled_shape shape_of(const char *text) {
+void *code_of_shape(const callback &own, bool falls_back) {
   using shape = compiled<Library, Typed>;
-  return {text, needs_code ? reinterpret_cast<void *>(&shape::template run<false>) : nullptr,
-          reinterpret_cast<void *>(&shape::template run<true>)};
+  if (!shape::is_shape_of(own)) return nullptr;
+  if (falls_back) return reinterpret_cast<void *>(&shape::template run<true>);
+  return needs_code ? reinterpret_cast<void *>(&shape::template run<false>) : own.function;
 }
 
-inline const compiled_shape *find_shape(const char *text) {
+/// Returns the code of the shape that makes the calls of `own`, or null.
+inline void *find_code(const callback &own, bool falls_back) {
   using array = span<const double>;
   using output = span<double>;
   // GSL, SciPy.
@@ -167,24 +189,24 @@ inline const compiled_shape *find_shape(const char *text) {
   using integrand = int(unsigned, const double *, void *, unsigned, double *);
   using rate = void(double, array, output);
   using rate_with_status = int(double, array, output);
-  static const compiled_shape all[] = {
-      shape_of<of_number, double(double), !TYPEDCALL_REGISTER_IMAGE>("dP->d v0 d"),
-      shape_of<of_gradient, double(array, output)>("I&d&dP->d a1[0] a2[0] d"),
-      shape_of<of_gradient, double(array)>("I&d&dP->d a1[0] d"),
-      shape_of<of_array, double(array)>("I&dP->d a1[0] d"),
-      shape_of<of_int_array, double(array)>("i&dP->d a1[0] d"),
-      shape_of<of_array_with_count, double(array)>("&dLP->d a0[1] d"),
-      shape_of<of_state, rate>("d&d&dP->i v0 a1[#] a2[#] v"),
-      shape_of<of_state, rate_with_status>("d&d&dP->i v0 a1[#] a2[#] i"),
-      shape_of<of_state_alone, rate>("d&d&dP->v v0 a1[#] a2[#] v"),
-      shape_of<of_vectors, rate>("dPPP->i v0 w1 w2 v"),
-      shape_of<of_vectors, rate_with_status>("dPPP->i v0 w1 w2 i"),
-      shape_of<integrand, void(array, output)>("I&dPI&d->i a1[0] a4[3] v"),
-      shape_of<integrand, int(array, output)>("I&dPI&d->i a1[0] a4[3] i"),
-      shape_of<integrand, double(array)>("I&dPI&d->i a1[0] @4[3]"),
+  static constexpr void *(*all[])(const callback &, bool) = {
+      code_of_shape<of_number, double(double), !TYPEDCALL_REGISTER_IMAGE>,
+      code_of_shape<of_gradient, double(array, output)>,
+      code_of_shape<of_gradient, double(array)>,
+      code_of_shape<of_array, double(array)>,
+      code_of_shape<of_int_array, double(array)>,
+      code_of_shape<of_array_with_count, double(array)>,
+      code_of_shape<of_state, rate>,
+      code_of_shape<of_state, rate_with_status>,
+      code_of_shape<of_state_alone, rate>,
+      code_of_shape<of_vectors, rate>,
+      code_of_shape<of_vectors, rate_with_status>,
+      code_of_shape<integrand, void(array, output)>,
+      code_of_shape<integrand, int(array, output)>,
+      code_of_shape<integrand, double(array)>,
   };
-  for (const compiled_shape &each : all) {
-    if (std::strcmp(each.text, text) == 0) return &each;
+  for (const auto &each : all) {
+    if (void *const found = each(own, falls_back)) return found;
   }
   return nullptr;
 }
