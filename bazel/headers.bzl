@@ -4,8 +4,8 @@ def header_library(name, folder = None, without = [], hdrs = [], srcs = [], deps
     """Makes a library of the header <name>.h, if it exists, and of a folder and other headers that it includes.
 
     With one library for each header, a change only repeats tests that include the changed header.
-    tests/layout reads the literal arguments of the call. It checks that deps has the headers that these
-    headers include, and that hdrs has those that other targets include.
+    tests/layout reads the literal arguments of the call. It checks that deps are exactly the targets
+    of the headers that these include, and that hdrs are those that other targets include.
 
     Args:
       name: the target's name.

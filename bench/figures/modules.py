@@ -7,9 +7,9 @@ TOOLS = {"by hand in C": "by_hand", "typedcall": "typedcall", "Cython": "cython"
 COMPILED = {**TOOLS, "typedcall, compiled once": "typedcall_once"}
 
 
-def cost(bench, functions, rounds):
+def cost(bench, functions, rounds, tools):
     file = bench.script("peers/module_cost.py", "--functions", functions, "--rounds", rounds, "--only",
-                        *COMPILED.values())
+                        *tools.values())
     file["skipped"] = {name.lower(): reason for name, reason in file["skipped"].items()}
     return file
 
@@ -24,7 +24,7 @@ def seconds_of(file, functions):
 
 
 def modules(bench):
-    file = cost(bench, "50", bench.rounds(5, 1))
+    file = cost(bench, "50", bench.rounds(5, 1), COMPILED)
     sizes = {name: [size] for name, size in file["bytes"].items()}
     return [Group("seconds", seconds_of(file, 50), file["skipped"]),
             Group("bytes", sizes, file["skipped"])]
@@ -34,7 +34,7 @@ def growing(bench):
     """Measures the compile time and size of modules of 1 to 1000 functions."""
     groups = []
     for functions in (10, 100) if bench.quick else (10, 100, 1000):
-        file = cost(bench, str(functions), bench.rounds(2, 1) if functions < 1000 else "1")
+        file = cost(bench, str(functions), bench.rounds(2, 1) if functions < 1000 else "1", TOOLS)
         if not groups:
             groups += [Group("seconds", file["seconds_of_one"], file["skipped"], 1),
                        Group("bytes", {name: [size] for name, size in file["bytes_of_one"].items()},
@@ -65,7 +65,7 @@ SOURCES = [
             "A module of 50 functions takes {typedcall} times as long to compile as a handwritten one in C, nanobind "
             "{nanobind}, Cython {Cython}, pybind11 {pybind11}", "s", "by hand in C", COMPILED, {"-O2": "seconds"},
             "Processor seconds at `-O2`, with Cython's translation and without the libraries of nanobind and "
-            "typedcall that are compiled once."),
+            "typedcall that are compiled once.", ours=tuple(name for name in COMPILED if name.startswith("typedcall"))),
         Comparison(
             "module_size", "The size of that module",
             "The stripped module has {typedcall} times the bytes of the handwritten one, nanobind's {nanobind}, "
@@ -118,12 +118,12 @@ GROWTH = [
         Comparison(
             "compile_growth", "Compile time as a module grows",
             "With the most functions, typedcall takes {typedcall} times the compile time of a handwritten module, "
-            "nanobind {nanobind}, Cython {Cython}, pybind11 {pybind11}", "s", "by hand in C", COMPILED, {"seconds": "seconds"},
+            "nanobind {nanobind}, Cython {Cython}, pybind11 {pybind11}", "s", "by hand in C", TOOLS, {"seconds": "seconds"},
             x="functions in the module"),
         Comparison(
             "size_growth", "Size as a module grows",
             "With the most functions, typedcall's module has {typedcall} times the bytes of the handwritten one, "
-            "nanobind's {nanobind}, Cython's {Cython}, pybind11's {pybind11}", "bytes", "by hand in C", COMPILED,
+            "nanobind's {nanobind}, Cython's {Cython}, pybind11's {pybind11}", "bytes", "by hand in C", TOOLS,
             {"bytes": "bytes"}, x="functions in the module"),
     ]),
 ]

@@ -212,7 +212,7 @@ class Tagging(unittest.TestCase):
             self.tag("double (const double x[n], int n)")
 
     def test_a_length_for_two(self):
-        with self.assertRaisesRegex(ValueError, r"of its own behind it, 'const double x\[n\]' has none"):
+        with self.assertRaisesRegex(ValueError, r"followed by its own length; 'const double x\[n\]' is not"):
             self.tag("double (const double x[n], const double y[n], Py_ssize_t n)")
 
 

@@ -79,10 +79,10 @@ class Tag(unittest.TestCase):
                 ("(x)", {"defaults": (1.0,)}, "has 1 parameters in Python"),
                 ("(x, y=2.0)", {"defaults": (1.0,)}, "the default of 'y' is 2.0 to .* own signature, not 1.0"),
                 ("(x, y)", {"defaults": (1, 2, 3)}, "3 defaults, but the C function has 2 parameters"),
-                ("(x, y)", {"defaults": ("a",)}, "the default of 'y': 'a' cannot be converted to double"),
-                ("(x, y)", {"defaults": (None,)}, "the default of 'y': None cannot be converted to double"),
+                ("(x, y)", {"defaults": ("a",)}, "the default of 'y': 'a' is not accepted for double"),
+                ("(x, y)", {"defaults": (None,)}, "the default of 'y': None is not accepted for double"),
                 ("(x, y)", {"defaults": (10**400,)}, "does not fit double"),
-                ("(x, y)", {"parameters": "(x, y=1j)"}, "1j cannot be converted to double"),
+                ("(x, y)", {"parameters": "(x, y=1j)"}, "1j is not accepted for double"),
                 ("(x, y)", {"parameters": "(x, *args)"}, "unusable parameters"),
                 ("(x, y)", {"parameters": "(x, x)"}, "there are two named 'x'"),
                 ("(x, y)", {"parameters": "(fi, \ufb01)"}, "there are two named 'fi'"),
@@ -105,7 +105,7 @@ class Tag(unittest.TestCase):
                 typedcall.tag(fresh(), "dd->d", ADDRESS, **options)
         with self.assertRaisesRegex(ValueError, "the default of 'y': 2147483648 does not fit int"):
             typedcall.tag(fresh(), "ii->i", ADDRESS, defaults=(2**31,))
-        with self.assertRaisesRegex(ValueError, "the default of 'y': 1.5 cannot be converted to int"):
+        with self.assertRaisesRegex(ValueError, "the default of 'y': 1.5 is not accepted for int"):
             typedcall.tag(fresh(), "ii->i", ADDRESS, defaults=(1.5,))
 
     def test_a_signature_that_says_something_else(self):
@@ -306,5 +306,5 @@ class Numba(unittest.TestCase):
         for default in (1.5, 2**31):
             narrow = fresh("(x, y=%r)" % default)
             typedcall.tag(narrow, "di->d", ADDRESS)
-            with self.assertRaisesRegex(numba.TypingError, "its default: .* (cannot be converted to|does not fit) int"):
+            with self.assertRaisesRegex(numba.TypingError, "its default: .* (is not accepted for|does not fit) int"):
                 numba.njit(lambda x, f=narrow: f(x))(2.5)

@@ -282,7 +282,7 @@ CASES = {
         "typedcall: a def has only one documentation string",
         def_of("long f(long) noexcept;", '"f", "Documentation.", typedcall::arg("x")')),
     "number behind the name": (def_of("long f(long) noexcept;", '"f", 1'),
-                               "typedcall: only effects, documentation, typedcall::arg()s",
+                               "typedcall: only effects, documentation, arg(), positional()",
                                def_of("long f(long) noexcept;", '"f", typedcall::pure')),
     "lambda as an argument": (
         'auto def = typedcall::def("f", [](long x) noexcept { return x; });', FUNCTION,

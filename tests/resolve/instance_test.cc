@@ -60,11 +60,14 @@ TEST_F(NativeCallable, TableCanBeReplaced) {
 }
 
 TEST_F(NativeCallable, WithoutTableOffersNothing) {
-  const Ref instance = Make("Callable()", nullptr);
-  EXPECT_EQ(Find(Interface(), instance.get(), "l->l"), "nothing");
-  EXPECT_EQ(Refusal(Interface(), instance.get(), "l->l"),
-            "TypeError: 'test.Callable' object offers no native signature; 'l->l' was asked for: "
-            "its native-callable slot (SEP 201) is empty now");
+  PyNativeCallableTable empty = {};
+  for (PyNativeCallableTable *table : {static_cast<PyNativeCallableTable *>(nullptr), &empty}) {
+    const Ref instance = Make("Callable()", table);
+    EXPECT_EQ(Find(Interface(), instance.get(), "l->l"), "nothing");
+    EXPECT_EQ(Refusal(Interface(), instance.get(), "l->l"),
+              "TypeError: 'test.Callable' object offers no native signature; 'l->l' was asked for: "
+              "its native-callable slot (SEP 201) is empty now");
+  }
 }
 
 TEST_F(NativeCallable, TypeItselfOffersNothing) {

@@ -82,7 +82,7 @@ TEST_F(Tag, FaultyTablesAreRefusedInPlainWords) {
       {Table("d&d->i", kBack | PyNativeCallable_ERROR_IS_NEG_ZERO), "which contradict each other"},
       {Table("l&l->i", kBack | 0x8000), "which contain bits without a meaning"},
       {Table("d->d", PyNativeCallable_ERROR_IS_NEG_ZERO),
-       "ERROR_IS_NEG_ZERO needs MAY_RAISE alone"},
+       "ERROR_IS_NEG_ZERO needs MAY_RAISE, not RETURNS_STATUS"},
       {Table("l->l", kBack), "entry 0, 'l->l', falls back, but its result is not an int"},
       {Table("l->v", kBack), "falls back, but its result is not an int"},
       {Table("l->v", kRaises), "entry 0, 'l->v', may raise, but its result cannot say so"},

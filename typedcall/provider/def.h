@@ -254,8 +254,8 @@ TYPEDCALL_IN_LINE inline method def(const char (&name)[Length], const Extras &..
                 "typedcall: a method is made from a function pointer in angle brackets: constexpr "
                 "auto f = +[](long x) noexcept { ... }; def<f>(\"f\")");
   static_assert(((internal::is_known_extra<Extras> || internal::may_be_function<Extras>)&&...),
-                "typedcall: only effects, documentation, typedcall::arg()s and keyword_only may "
-                "follow the name");
+                "typedcall: only effects, documentation, arg(), positional(), keyword_only and "
+                "otherwise<> may follow the name");
   static_assert((0 + ... + (internal::is_doc<Extras> ? 1 : 0)) < 2,
                 "typedcall: a def has only one documentation string; write the name of a parameter "
                 "as typedcall::arg(\"x\")");

@@ -95,16 +95,17 @@ struct static_table {
 template <class... Natives>
 inline constexpr static_table<Natives...> static_table_of TYPEDCALL_HIDDEN = {};
 
-/// Returns a copy of the shape with these entries. The def itself has room for one.
+/// Returns a copy of the shape with these entries. A def with one entry needs no table.
 template <class... Natives>
 constexpr def_shape with_table(def_shape made, type_list<Natives...>) {
-  if constexpr (sizeof...(Natives) == 1) return made;
-  using table = static_table<Natives...>;
-  static_assert(offsetof(table, entries) == offsetof(PyNativeCallableTable, entries));
-  static_assert((sizeof(table) - sizeof(PyNativeCallableTable)) % sizeof(PyNativeCallableEntry) ==
-                0);
-  made.entries = sizeof...(Natives);
-  made.table = &static_table_of<Natives...>;
+  if constexpr (sizeof...(Natives) > 1) {
+    using table = static_table<Natives...>;
+    static_assert(offsetof(table, entries) == offsetof(PyNativeCallableTable, entries));
+    static_assert((sizeof(table) - sizeof(PyNativeCallableTable)) % sizeof(PyNativeCallableEntry) ==
+                  0);
+    made.entries = sizeof...(Natives);
+    made.table = &static_table_of<Natives...>;
+  }
   return made;
 }
 

@@ -172,7 +172,8 @@ TYPEDCALL_COLD inline void add_advice(text *to, const PyTypedcall_Interface *int
     to->add("'").add(type->tp_name).add("' objects are not builtin functions, and this one has ");
     to->add(interface != nullptr ? "neither a native-callable slot (SEP 201) nor a tag"
                                  : "no native-callable slot (SEP 201)");
-  } else if (PyNativeCallable_InstanceTable(callable) == nullptr) {
+  } else if (const auto *table = PyNativeCallable_InstanceTable(callable);
+             table == nullptr || table->count == 0) {
     to->add("its native-callable slot (SEP 201) is empty now");
   } else {
     to->add("'").add(type->tp_name);

@@ -33,4 +33,4 @@ inline const char *describe(place where) {
 }  // namespace TYPEDCALL_LAYOUT
 }  // namespace typedcall
 
-#endif
+#endif  // TYPEDCALL_RESOLVE_PLACE_NAMES_H_

@@ -31,7 +31,8 @@ static inline TYPEDCALL_COLD int PyNativeCallable_CheckEntry(const PyNativeCalla
   } else if (!PyNativeCallable_FlagsAreUsable(entry->flags)) {
     const uintptr_t unknown = PyNativeCallable_ABI_MASK |
                               (PyNativeCallable_MANDATORY_MASK & ~PyNativeCallable_KNOWN_MASK);
-    const char *why = "which contradict each other: ERROR_IS_NEG_ZERO needs MAY_RAISE alone";
+    const char *why =
+        "which contradict each other: ERROR_IS_NEG_ZERO needs MAY_RAISE, not RETURNS_STATUS";
     if (entry->flags > UINT32_MAX || (entry->flags & unknown) != 0) {
       why = "which contain bits without a meaning";
     } else if (PyNativeCallable_FlagsAreUsable(entry->flags | PyNativeCallable_NEEDS_THREAD)) {

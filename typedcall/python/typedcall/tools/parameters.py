@@ -174,7 +174,7 @@ def constant_of(letters: str, default: Any) -> Any:
     kind = kind_of(letters)
     if type(default) not in _KNOWN_DEFAULTS.get(kind, ()):
         c_type = CODES[letters].c_type if letters in CODES else "a pointer"
-        raise ValueError(f"{default!r} cannot be converted to {c_type}")
+        raise ValueError(f"{default!r} is not accepted for {c_type}")
     if kind in ("signed", "unsigned"):
         least, most = range_of(letters)
         if not least <= default <= most:
