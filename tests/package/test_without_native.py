@@ -59,7 +59,7 @@ class InPython(unittest.TestCase):
         self.native = _native
 
     def test_lists(self):
-        for name in ("TYPE_CODES", "FLAGS", "ABI_MASK", "MANDATORY_MASK", "HANDLED", "PLACES"):
+        for name in ("TYPE_CODES", "FLAGS", "ABI_MASK", "MANDATORY_MASK", "HANDLED", "CASTINGS", "PLACES"):
             ours, compiled = getattr(no_native, name), getattr(self.native, name)
             if name == "ABI_MASK":  # the extension module has a C long
                 compiled &= 0xffffffff

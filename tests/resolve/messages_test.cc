@@ -46,6 +46,11 @@ TEST(NothingOffered, IsSaid) {
   EXPECT_EQ(Refusal(nullptr, function.get(), "l->l"),
             "TypeError: f offers no native signature; 'l->l' was asked for: without an interface, "
             "only its flag bits and symbol were checked");
+  const Table no_entries({});
+  const Builtin tagged(METH_TYPED | METH_TYPED_EXT, no_entries.get());
+  EXPECT_EQ(
+      Refusal(nullptr, tagged.get(), "l->l"),
+      "TypeError: f offers no native signature; 'l->l' was asked for: its tag has no entries");
   EXPECT_EQ(Refusal(nullptr, PythonFunction().get(), "l->l"),
             std::string("TypeError: python_function offers no native signature; 'l->l' was asked "
                         "for") +

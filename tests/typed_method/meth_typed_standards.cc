@@ -1,4 +1,5 @@
-// Tests the names of METH_TYPED's post in C++. The checks are in meth_typed_standards.h.
+// Tests in C++ the names from the post that introduced METH_TYPED. The checks are in
+// meth_typed_standards.h.
 #include "tests/typed_method/meth_typed_standards.h"
 
 int main() { return meth_typed_standards_check(); }

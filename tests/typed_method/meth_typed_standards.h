@@ -1,4 +1,5 @@
-// Tests the names of METH_TYPED's post. Used by meth_typed_standards.c and meth_typed_standards.cc.
+// Tests the names from the post that introduced METH_TYPED. Used by meth_typed_standards.c and
+// meth_typed_standards.cc.
 #ifndef TYPEDCALL_TESTS_TYPED_METHOD_METH_TYPED_STANDARDS_H_
 #define TYPEDCALL_TESTS_TYPED_METHOD_METH_TYPED_STANDARDS_H_
 

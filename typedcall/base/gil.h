@@ -50,8 +50,8 @@ inline bool python_is_ending() {
 #endif
 
 #ifndef PYPY_VERSION
-/// False if CPython is unwinding this thread's stack at the end of the interpreter. Call this only
-/// in a thread that had the GIL.
+/// True if this thread has the GIL. False while CPython unwinds this thread's stack at the end of
+/// the interpreter. Before 3.12, the result has a meaning only while the interpreter is ending.
 inline bool still_has_gil() {
 #if PY_VERSION_HEX < 0x030C0000
   const PyThreadState *current = _PyThreadState_UncheckedGet();

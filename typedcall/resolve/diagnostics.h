@@ -192,8 +192,10 @@ TYPEDCALL_COLD inline void describe_refusal(const PyTypedcall_Interface *interfa
   // A classmethod object is not callable.
   const bool is_callable =
       PyCallable_Check(callable) || is_unbound(callable) || is_method_in_class_body(callable);
+  bool has_table = false;
   if (is_callable) {
     visit_tables(interface, callable, [&](const PyNativeCallableTable &table, place) {
+      has_table = true;
       for (const PyNativeCallableEntry &entry : entries_of(table)) {
         if (entry.signature == nullptr) continue;
         reason.add_behind(", ", "'").add(entry.signature).add("'");
@@ -203,7 +205,11 @@ TYPEDCALL_COLD inline void describe_refusal(const PyTypedcall_Interface *interfa
     });
   }
   const bool offers_something = reason.length() != 0;
-  if (is_callable && !offers_something) add_advice(&reason, interface, callable);
+  if (has_table && !offers_something && def_of(callable) != nullptr) {
+    reason.add("its tag has no entries");
+  } else if (is_callable && !offers_something) {
+    add_advice(&reason, interface, callable);
+  }
   if (!reason.is_complete()) {
     PyErr_NoMemory();
   } else if (!is_callable) {

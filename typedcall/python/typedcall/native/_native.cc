@@ -19,6 +19,7 @@ namespace {
 using typedcall::casting;
 using typedcall::object_ref;
 using typedcall::python::add;
+using typedcall::python::casting_names;
 
 struct native_state : typedcall::module_state {
   static constexpr bool runs_without_gil = true;
@@ -49,7 +50,7 @@ bool check_type(PyObject *object, PyTypeObject *type, const char *name) {
   return false;
 }
 
-constexpr const char *casting_names[] = {"exact", "equivalent", "safe"};
+static_assert(std::size(casting_names) == static_cast<unsigned>(casting::safe) + 1);
 
 PyObject *make_row(const PyNativeCallableEntry &entry, typedcall::place where,
                    const object_ref &reference) {

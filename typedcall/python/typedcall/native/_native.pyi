@@ -8,6 +8,7 @@ from typing_extensions import TypeVar
 TYPE_CODES: tuple[tuple[str, str, str, int, int, bool], ...]
 FLAGS: tuple[tuple[str, int, str], ...]
 KINDS: tuple[str, ...]
+CASTINGS: tuple[str, str, str]
 PLACES: tuple[str, str, str, str, str, str]
 ABI_MASK: int
 MANDATORY_MASK: int

@@ -9,7 +9,7 @@ import struct
 import sys
 from typing import Any
 
-__all__ = ["ABI_MASK", "FLAGS", "HANDLED", "MANDATORY_MASK", "PLACES", "TYPE_CODES", "WHY_NOTHING", "TypedFunction", "answers",
+__all__ = ["ABI_MASK", "CASTINGS", "FLAGS", "HANDLED", "MANDATORY_MASK", "PLACES", "TYPE_CODES", "WHY_NOTHING", "TypedFunction", "answers",
            "are_equivalent", "describe", "entries", "find", "in_order", "kept_by", "parse_signature", "rank", "select", "tag", "untag"]
 
 #: The reason why no function has entries.
@@ -32,6 +32,7 @@ FLAGS: tuple[tuple[str, int, str], ...] = (
     ("PURE", 0x020000, "is not pure"),
     ("SHORT", 0x040000, "may block"),
 )
+CASTINGS = ("exact", "equivalent", "safe")
 PLACES = ("instance slot", "method metadata", "PyPy metadata", "def row", "object row", "sibling symbol")
 _FLAGS = {name: bit for name, bit, _ in FLAGS}
 HANDLED = 0x011F

@@ -53,6 +53,9 @@ inline constexpr const char *kind_names[] = {
 #undef ROW
 };
 
+// The names of typedcall::casting, in the same order.
+inline constexpr const char *casting_names[] = {"exact", "equivalent", "safe"};
+
 // Returns a tuple of strings as a new reference, or null.
 template <std::size_t count>
 PyObject *tuple_of(const char *const (&texts)[count]) {
@@ -77,6 +80,7 @@ inline bool add(PyObject *module, const char *name, PyObject *value) {
 inline bool add_lists(PyObject *module) {
   return add(module, "TYPE_CODES", type_codes()) && add(module, "FLAGS", all_flags()) &&
          add(module, "KINDS", tuple_of(kind_names)) &&
+         add(module, "CASTINGS", tuple_of(casting_names)) &&
          add(module, "PLACES", tuple_of(typedcall::internal::place_names)) &&
          add(module, "ABI_MASK", PyLong_FromLong(static_cast<long>(PyNativeCallable_ABI_MASK))) &&
          add(module, "MANDATORY_MASK", PyLong_FromLong(PyNativeCallable_MANDATORY_MASK)) &&

@@ -8,7 +8,7 @@ from typing import Any, Callable
 
 from typedcall.places.pointers import read_pointer
 from typedcall.record.c_text import parse_declaration
-from typedcall.record.codes import CODES
+from typedcall.record.codes import CASTINGS, CODES
 from typedcall.record.records import Entry, parse_signature
 from typedcall.tools.foreign import exact_text, is_a, show
 
@@ -37,7 +37,7 @@ def read_texts(signature: str, casting: str) -> tuple[str, str]:
     if not is_a(casting, str):
         raise TypeError(f"casting must be a str, not '{type(casting).__name__}'")
     casting = exact_text(casting)
-    if casting not in ("exact", "equivalent", "safe"):
+    if casting not in CASTINGS:
         raise ValueError(f"casting is 'exact', 'equivalent' or 'safe', not {casting!r}")
     return exact_text(signature), casting
 

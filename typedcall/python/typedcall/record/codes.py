@@ -14,7 +14,7 @@ except ModuleNotFoundError as error:  # an existing module that cannot be loaded
     from typedcall.native.no_native import parse_signature
 
 __all__ = [
-    "ABI_MASK", "CODES", "Code", "FLAGS", "HANDLED", "MANDATORY_MASK", "PLACES", "WHY_NOTHING", "answers", "are_equivalent",
+    "ABI_MASK", "CASTINGS", "CODES", "Code", "FLAGS", "HANDLED", "MANDATORY_MASK", "PLACES", "WHY_NOTHING", "answers", "are_equivalent",
     "c_letters", "describe", "has_error_value", "in_order", "is_buffer", "is_const", "is_place", "kind_of", "letters_for",
     "parse_signature", "pointee", "range_of", "rank",
 ]
@@ -22,6 +22,8 @@ __all__ = [
 #: The reason why no function has entries without the extension module. Empty if the module is installed.
 WHY_NOTHING: str = getattr(_native, "WHY_NOTHING", "")
 ABI_MASK = _native.ABI_MASK
+#: The names of castings, which say how an entry's signature may differ from the one that is asked for.
+CASTINGS = _native.CASTINGS
 FLAGS = _native.FLAGS
 HANDLED = _native.HANDLED
 MANDATORY_MASK = _native.MANDATORY_MASK

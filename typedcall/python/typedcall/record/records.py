@@ -12,11 +12,12 @@ __all__ = ["BARE_LAYOUT", "EVERYTHING", "HANDLED", "OF_TAGS", "PROMISES", "Entry
 
 #: The flags that may require something of an entry's caller.
 EVERYTHING = codes.MANDATORY_MASK
+_INSTANCE_SLOT, _METHOD_DEF, _PYPY_METHOD_DEF, _SIDE_TABLE_DEF, _SIDE_TABLE_OBJECT, _SIBLING_SYMBOL = codes.PLACES
 #: The place of an entry in PyPy's own struct or that of the seed post. These structs have no flags, so the entry is
 #: assumed to need the GIL, and not to raise.
-BARE_LAYOUT = codes.PLACES[2]
-#: The places of entries that come from tag(), or from a provider written in C: by PyMethodDef and by object.
-OF_TAGS = codes.PLACES[3:5]
+BARE_LAYOUT = _PYPY_METHOD_DEF
+#: The places of entries that come from tag(), or from a provider written in C.
+OF_TAGS = (_SIDE_TABLE_DEF, _SIDE_TABLE_OBJECT)
 #: The flags that a caller must understand, including bits that have no meaning yet.
 _MANDATORY = codes.ABI_MASK | codes.MANDATORY_MASK
 _BITS = {name: bit for name, bit, _ in codes.FLAGS}
