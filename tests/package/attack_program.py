@@ -15,6 +15,7 @@ import typedcall
 from attack_callables import Callables
 from attack_meanings import ALLOWED, Thing, Wrong, _letters
 from typedcall import Flags
+from typedcall.record import codes
 
 
 class Program(Callables):
@@ -106,7 +107,7 @@ class Program(Callables):
     def resolve(self):
         thing = self.pick()
         made = typedcall.resolve(thing.obj, thing.meaning.signature, capabilities=0x1FF,
-                                 casting=self.random.choice(("exact", "equivalent", "safe")))
+                                 casting=self.random.choice(codes.CASTINGS))
         self.add(Thing(made, thing.meaning, "resolved"))
 
     def convert(self):

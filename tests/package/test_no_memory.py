@@ -101,7 +101,7 @@ class WithoutMemory(unittest.TestCase):
         self.run_sweep("""
         one = Callable()
         _native.tag(one, rows, None)
-        for casting in ("exact", "equivalent", "safe"):
+        for casting in _native.CASTINGS:
             sweep(lambda: _native.find(one, "d->d", 0, casting))
             sweep(lambda: _native.find(one, "l->l", 0, casting))
             sweep(lambda: _native.select(rows, "d->d", 0, casting))

@@ -171,7 +171,7 @@ class Tag(unittest.TestCase):
 
         scaler = support.build("typed_functions").Scaler(2.0)
         for bound in (Functions().half, [].append, scaler.scale):
-            with self.assertRaisesRegex(TypeError, "its tag would go with it: tag its __func__"):
+            with self.assertRaisesRegex(TypeError, "its tag would die with it: tag its __func__"):
                 typedcall.tag(bound, "d->d", self.at["half"])
             self.assertFalse(typedcall.untag(bound))
         typedcall.tag(Functions().half.__func__, "d->d", self.at["half"])

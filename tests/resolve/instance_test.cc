@@ -60,13 +60,14 @@ TEST_F(NativeCallable, TableCanBeReplaced) {
 }
 
 TEST_F(NativeCallable, WithoutTableOffersNothing) {
-  PyNativeCallableTable empty = {};
-  for (PyNativeCallableTable *table : {static_cast<PyNativeCallableTable *>(nullptr), &empty}) {
+  PyNativeCallableTable empty = {}, negative = {-1, {}}, unnamed = {1, {{nullptr, 0, Address(1)}}};
+  PyNativeCallableTable *const tables[] = {nullptr, &empty, &negative, &unnamed};
+  for (PyNativeCallableTable *table : tables) {
     const Ref instance = Make("Callable()", table);
     EXPECT_EQ(Find(Interface(), instance.get(), "l->l"), "nothing");
     EXPECT_EQ(Refusal(Interface(), instance.get(), "l->l"),
               "TypeError: 'test.Callable' object offers no native signature; 'l->l' was asked for: "
-              "its native-callable slot (SEP 201) is empty now");
+              "its native-callable slot (SEP 201) offers nothing now");
   }
 }
 

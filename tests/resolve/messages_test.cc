@@ -46,11 +46,6 @@ TEST(NothingOffered, IsSaid) {
   EXPECT_EQ(Refusal(nullptr, function.get(), "l->l"),
             "TypeError: f offers no native signature; 'l->l' was asked for: without an interface, "
             "only its flag bits and symbol were checked");
-  const Table no_entries({});
-  const Builtin tagged(METH_TYPED | METH_TYPED_EXT, no_entries.get());
-  EXPECT_EQ(
-      Refusal(nullptr, tagged.get(), "l->l"),
-      "TypeError: f offers no native signature; 'l->l' was asked for: its tag has no entries");
   EXPECT_EQ(Refusal(nullptr, PythonFunction().get(), "l->l"),
             std::string("TypeError: python_function offers no native signature; 'l->l' was asked "
                         "for") +
@@ -138,6 +133,24 @@ TEST(Offered, FromEveryPlace) {
             "TypeError: f does not offer 'g->g'; it offers 'l->l', 'd->d', 'f->f'");
   EXPECT_EQ(Refusal(nullptr, function.get(), "g->g"),
             "TypeError: f does not offer 'g->g'; it offers 'l->l'");
+}
+
+TEST(Offered, NothingByATag) {
+  const std::string nothing = "TypeError: f offers no native signature; 'g->g' was asked for: ";
+  const std::string without_interface =
+      nothing + "without an interface, only its flag bits and symbol were checked";
+  const Table empty({}), unnamed{{nullptr, 0, Address(1)}}, by_object{{"f->f", 0, Address(3)}};
+  for (const Table *table : {&empty, &unnamed}) {
+    const Builtin function(kBoth, table->get());
+    EXPECT_EQ(Refusal(Interface(), function.get(), "g->g"),
+              nothing + "its tag has no entry with a signature");
+    EXPECT_EQ(Refusal(nullptr, function.get(), "g->g"), without_interface);
+    // Another place has entries.
+    ASSERT_EQ(PyNativeCallable_TagObject(Interface(), function.get(), by_object.get(), nullptr), 1);
+    EXPECT_EQ(Refusal(Interface(), function.get(), "g->g"),
+              "TypeError: f does not offer 'g->g'; it offers 'f->f'");
+    EXPECT_EQ(Refusal(nullptr, function.get(), "g->g"), without_interface);
+  }
 }
 
 // The message names the missing flags.

@@ -142,7 +142,7 @@ inline bool is_method_in_class_body(PyObject *object) {
   return Py_TYPE(object) == &PyStaticMethod_Type || Py_TYPE(object) == &PyClassMethod_Type;
 }
 
-/// Tells what to do with a callable that has no table.
+/// Tells what to do with a callable that offers nothing.
 TYPEDCALL_COLD inline void add_advice(text *to, const PyTypedcall_Interface *interface,
                                       PyObject *callable) {
   PyTypeObject *type = Py_TYPE(callable);
@@ -173,8 +173,9 @@ TYPEDCALL_COLD inline void add_advice(text *to, const PyTypedcall_Interface *int
     to->add(interface != nullptr ? "neither a native-callable slot (SEP 201) nor a tag"
                                  : "no native-callable slot (SEP 201)");
   } else if (const auto *table = PyNativeCallable_InstanceTable(callable);
-             table == nullptr || table->count == 0) {
-    to->add("its native-callable slot (SEP 201) is empty now");
+             table == nullptr || table->count <= 0 ||
+             PyNativeCallable_CallTable(callable) != nullptr) {
+    to->add("its native-callable slot (SEP 201) offers nothing now");
   } else {
     to->add("'").add(type->tp_name);
     to->add("' overrides __call__, but its native-callable slot (SEP 201) is for another __call__");
@@ -192,10 +193,10 @@ TYPEDCALL_COLD inline void describe_refusal(const PyTypedcall_Interface *interfa
   // A classmethod object is not callable.
   const bool is_callable =
       PyCallable_Check(callable) || is_unbound(callable) || is_method_in_class_body(callable);
-  bool has_table = false;
+  bool is_tagged = false;
   if (is_callable) {
-    visit_tables(interface, callable, [&](const PyNativeCallableTable &table, place) {
-      has_table = true;
+    visit_tables(interface, callable, [&](const PyNativeCallableTable &table, place where) {
+      is_tagged = is_tagged || where != place::instance_slot;
       for (const PyNativeCallableEntry &entry : entries_of(table)) {
         if (entry.signature == nullptr) continue;
         reason.add_behind(", ", "'").add(entry.signature).add("'");
@@ -205,8 +206,8 @@ TYPEDCALL_COLD inline void describe_refusal(const PyTypedcall_Interface *interfa
     });
   }
   const bool offers_something = reason.length() != 0;
-  if (has_table && !offers_something && def_of(callable) != nullptr) {
-    reason.add("its tag has no entries");
+  if (is_tagged && !offers_something && interface != nullptr) {
+    reason.add("its tag has no entry with a signature");
   } else if (is_callable && !offers_something) {
     add_advice(&reason, interface, callable);
   }

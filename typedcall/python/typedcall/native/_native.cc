@@ -50,8 +50,6 @@ bool check_type(PyObject *object, PyTypeObject *type, const char *name) {
   return false;
 }
 
-static_assert(std::size(casting_names) == static_cast<unsigned>(casting::safe) + 1);
-
 PyObject *make_row(const PyNativeCallableEntry &entry, typedcall::place where,
                    const object_ref &reference) {
   return Py_BuildValue("skNsO", entry.signature, static_cast<unsigned long>(entry.flags),
@@ -93,8 +91,7 @@ bool read_question(const char *signature, unsigned long can, const char *allowed
     asked->allowed = static_cast<casting>(i);
     return typedcall::internal::check_signature(asked->signature, parsed);
   }
-  PyErr_Format(PyExc_ValueError, "casting is 'exact', 'equivalent' or 'safe', not '%.100s'",
-               allowed);
+  PyErr_Format(PyExc_ValueError, "'%.100s' is not a casting", allowed);
   return false;
 }
 

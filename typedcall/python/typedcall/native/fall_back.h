@@ -54,7 +54,7 @@ inline PyObject *raise_again() {
   if (value == nullptr) {
     PyErr_SetString(
         PyExc_RuntimeError,
-        "an exception was lost: another thread's, or one that there was no memory to keep");
+        "an exception was lost: it is another thread's, or there was no memory to keep it");
     return nullptr;
   }
   Py_INCREF(value);

@@ -49,7 +49,7 @@ inline void **checked_table(PyObject *numpy, const char *name, int index, const 
   auto *const table =
       static_cast<void **>(capsule ? PyCapsule_GetPointer(capsule.get(), nullptr) : nullptr);
   if (table == nullptr || table[index] == type) return table;
-  PyErr_Format(PyExc_ValueError, "a capsule of something else is not NumPy's %s", name);
+  PyErr_Format(PyExc_ValueError, "the capsule %s is not NumPy's", name);
   return nullptr;
 }
 

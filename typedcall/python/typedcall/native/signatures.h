@@ -1,4 +1,5 @@
-// The lists of type codes, flags and kinds, and the signature parser, for typedcall/record.
+// The lists of type codes, flags, kinds, castings and places, and the signature parser, for
+// typedcall/record.
 #ifndef TYPEDCALL_PYTHON_NATIVE_SIGNATURES_H_
 #define TYPEDCALL_PYTHON_NATIVE_SIGNATURES_H_
 
@@ -13,6 +14,7 @@
 #include "typedcall/native_callable.h"
 #include "typedcall/overload_choice.h"
 #include "typedcall/resolve/place_names.h"
+#include "typedcall/resolve/request.h"
 #include "typedcall/signature.h"
 
 namespace typedcall::python {
@@ -55,6 +57,7 @@ inline constexpr const char *kind_names[] = {
 
 // The names of typedcall::casting, in the same order.
 inline constexpr const char *casting_names[] = {"exact", "equivalent", "safe"};
+static_assert(std::size(casting_names) == static_cast<unsigned>(casting::safe) + 1);
 
 // Returns a tuple of strings as a new reference, or null.
 template <std::size_t count>
@@ -221,8 +224,8 @@ inline bool answers(const char *offered, const char *asked) {
           "True if two signatures differ only in names of integers (`l` and `q`)."),              \
       def<typedcall::python::answers>(                                                            \
           "answers", positional("offered"), positional("asked"),                                  \
-          "True if the offered function can be called as the requested one: equivalent, or with " \
-          "more that is const.")
+          "True if the offered function can be called as the requested one: the signatures are "  \
+          "equivalent, but its arguments may have more const, and its result less.")
 
 }  // namespace typedcall::python
 

@@ -38,7 +38,8 @@ def read_texts(signature: str, casting: str) -> tuple[str, str]:
         raise TypeError(f"casting must be a str, not '{type(casting).__name__}'")
     casting = exact_text(casting)
     if casting not in CASTINGS:
-        raise ValueError(f"casting is 'exact', 'equivalent' or 'safe', not {casting!r}")
+        *others, last = map(repr, CASTINGS)
+        raise ValueError(f"casting is {', '.join(others)} or {last}, not {casting!r}")
     return exact_text(signature), casting
 
 
@@ -62,7 +63,7 @@ def _letters(text: Any) -> str:
 def bound_method_error(f: Any) -> TypeError:
     """Returns the TypeError that tag() raises for a bound method."""
     return TypeError(
-        f"{show(f)} is a new object at each access, and its tag would go with it: tag its "
+        f"{show(f)} is a new object on each access, and its tag would die with it: tag its "
         "__func__, or an object that stays"
     )
 

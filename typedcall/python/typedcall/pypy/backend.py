@@ -11,7 +11,7 @@ from typedcall.pypy.originals import wrapper_of
 from typedcall.pypy.pointers import why_not
 from typedcall.record.records import (
     BARE_LAYOUT,
-    OF_TAGS,
+    OBJECT_ROW,
     PROMISES,
     Entry,
     Flags,
@@ -69,7 +69,7 @@ def own_entries(f: Any) -> list[Entry]:
         # A tag replaces an entry of the same C function without flags.
         told = [(text, at) for text, _, at in existing.rows]
         rows = [row for row in rows if row[3] != BARE_LAYOUT or (row[0], row[2]) not in told]
-        rows += [(*row, OF_TAGS[1], keep) for row in existing.rows]
+        rows += [(*row, OBJECT_ROW, keep) for row in existing.rows]
     return [Entry(text, Flags(flags), at, place, keep) for text, flags, at, place, keep in rows]
 
 
@@ -94,7 +94,7 @@ def refuse(f: Any, asked: str, can: int | None, casting: str) -> None:
     if not callable(f):
         raise TypeError(f"{show(f)} is not callable")
     if not own_entries(f):
-        raise TypeError(f"{name_of(f)} offers no typed function: it has no tag; tag it with typedcall.tag()")
+        raise TypeError(f"{name_of(f)} offers no typed function: it has no tag with a usable entry; tag it with typedcall.tag()")
 
 
 def _is_told_by(entry: Entry, rows: list[Row]) -> bool:

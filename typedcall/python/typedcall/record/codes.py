@@ -22,7 +22,8 @@ __all__ = [
 #: The reason why no function has entries without the extension module. Empty if the module is installed.
 WHY_NOTHING: str = getattr(_native, "WHY_NOTHING", "")
 ABI_MASK = _native.ABI_MASK
-#: The names of castings, which say how an entry's signature may differ from the one that is asked for.
+#: The names of castings, which say how an entry's signature may differ from the one that is asked for. They are defined
+#: in typedcall/native/signatures.h.
 CASTINGS = _native.CASTINGS
 FLAGS = _native.FLAGS
 HANDLED = _native.HANDLED

@@ -8,16 +8,15 @@ from typing import Any, NamedTuple, Optional, Union
 from typedcall.record import codes
 from typedcall.record.codes import parse_signature
 
-__all__ = ["BARE_LAYOUT", "EVERYTHING", "HANDLED", "OF_TAGS", "PROMISES", "Entry", "Flags", "Found", "View", "falling_back", "has_buffers", "matching", "parse_signature", "row_of"]
+__all__ = ["BARE_LAYOUT", "EVERYTHING", "HANDLED", "OBJECT_ROW", "OF_TAGS", "PROMISES", "Entry", "Flags", "Found", "View", "falling_back", "has_buffers", "matching", "parse_signature", "row_of"]
 
 #: The flags that may require something of an entry's caller.
 EVERYTHING = codes.MANDATORY_MASK
-_INSTANCE_SLOT, _METHOD_DEF, _PYPY_METHOD_DEF, _SIDE_TABLE_DEF, _SIDE_TABLE_OBJECT, _SIBLING_SYMBOL = codes.PLACES
-#: The place of an entry in PyPy's own struct or that of the seed post. These structs have no flags, so the entry is
-#: assumed to need the GIL, and not to raise.
-BARE_LAYOUT = _PYPY_METHOD_DEF
-#: The places of entries that come from tag(), or from a provider written in C.
-OF_TAGS = (_SIDE_TABLE_DEF, _SIDE_TABLE_OBJECT)
+#: BARE_LAYOUT is the place of an entry in PyPy's own struct or in that of the METH_TYPED post. These structs have no
+#: flags, so the entry is assumed to need the GIL, and not to raise. OBJECT_ROW is a row of the side table for one object.
+_, _, BARE_LAYOUT, _DEF_ROW, OBJECT_ROW, _ = codes.PLACES
+#: The places of entries in the side table, from tag() or from a provider.
+OF_TAGS = (_DEF_ROW, OBJECT_ROW)
 #: The flags that a caller must understand, including bits that have no meaning yet.
 _MANDATORY = codes.ABI_MASK | codes.MANDATORY_MASK
 _BITS = {name: bit for name, bit, _ in codes.FLAGS}
@@ -42,7 +41,7 @@ class Flags(enum.IntFlag):
 
     @property
     def is_plain(self) -> bool:
-        """True if the function can be called in any thread, without the GIL and without anything but its arguments."""
+        """True if the function needs only its arguments: neither the GIL nor a certain thread."""
         return not int(self) & _MANDATORY
 
     @property
