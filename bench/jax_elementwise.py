@@ -47,7 +47,7 @@ def compare(size, rounds):
 
         contestants[name] = run
     print("\n%d doubles, a call for each array" % size)
-    # Wall-clock time: XLA may use its own threads, so measure wall-clock time.
+    # Measure wall-clock time, because XLA may use threads of its own.
     taken = interleaved.measure(contestants, rounds, time.perf_counter)
     return interleaved.report(
         taken, calls,

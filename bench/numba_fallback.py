@@ -15,8 +15,8 @@ SHORT = 500_000
 
 
 def loops(name):
-    """Returns two loops over callees.name. Each call of the first loop waits for the previous
-    call."""
+    """Returns two loops that call the function `name`. In the first loop, each call waits for the
+    previous one."""
     function = getattr(callees, name)
 
     @numba.njit

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Measures the loop `i = mod.inc(i)` of Bernstein's post on an unmodified PyPy: boxed (by cpyext), accelerated, through
-a resolved function, and through a raw pointer. CPython and a loop in C are measured for comparison.
+"""Measures the loop `i = mod.inc(i)` from Bernstein's post on an unmodified PyPy: boxed (through
+cpyext), accelerated, through a resolved function, and through a raw pointer. CPython and a loop in
+C are measured for comparison.
 
 Usage: bench/pypy_loop.py [--pypy EXE] [--cpython EXE] [--calls N] [--rounds N] [--json FILE]
 `--pypy` needs the package: `pypy3 -m venv V && V/bin/pip install .` makes V/bin/python."""
@@ -41,7 +42,7 @@ HOPES = {
 
 
 def make_loop(signature, module):
-    """Makes a main() for one way. A shared main() would share machine code."""
+    """Makes a separate main() for each way of calling. A shared main() would share machine code."""
     text = """
 def main(n):
     i, x = 0, 0.0

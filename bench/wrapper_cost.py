@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # Compares generated wrappers with wrappers written by hand in C. A Python loop calls both.
 #
-# Build the modules first: bazel build -c opt //bench:wrapper_cost_module //bench:wrapper_cost_generated. Set PYTHON_BIN
-# to the interpreter that runs this script. --callgrind counts instructions instead of measuring time.
+# Build the modules first, for the interpreter that runs this script:
+# PYTHON_BIN=PYTHON bazel build -c opt //bench:wrapper_cost_module //bench:wrapper_cost_generated. --callgrind counts
+# instructions instead of measuring time.
 import argparse
 import functools
 import importlib

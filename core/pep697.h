@@ -1,6 +1,6 @@
 // PEP 697's functions under their own names, on every CPython since 3.9. Include this after
-// Python.h. From 3.12 on, these are CPython's own functions, which check less than ours: neither
-// the spec's itemsize nor that each member has Py_RELATIVE_OFFSET. Needs the full API.
+// Python.h. From 3.12 on, these are CPython's own functions. Unlike ours, they check neither the
+// spec's itemsize nor whether each member has Py_RELATIVE_OFFSET. Needs the full API.
 #ifndef TYPEDCALL_CORE_PEP697_H_
 #define TYPEDCALL_CORE_PEP697_H_
 

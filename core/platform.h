@@ -165,7 +165,7 @@ static inline PyObject *PyTC_SetDefault(PyObject *dict, PyObject *key, PyObject 
 
 // PyTC_SetDefault for our own dictionaries, which the caller has locked, and for the interpreter's.
 // If memory runs out, CPython 3.13's setdefault adds half an item and reports success. Not atomic
-// if comparing keys runs Python code, as keys can that a program adds to the interpreter's.
+// if comparing keys runs Python code, as it can with keys that a program has added.
 static inline PyObject *PyTC_SetDefaultOfOurs(PyObject *dict, PyObject *key, PyObject *value) {
 #if PY_VERSION_HEX >= 0x030D0000 && !defined(Py_LIMITED_API) && !defined(Py_GIL_DISABLED)
   PyObject *existing = PyTC_GetItem(dict, key);

@@ -56,8 +56,8 @@ def make_environment(interpreter, libraries, folder):
 
 
 def own_leaks(report, folders):
-    """Yields the parts of a leak report about memory that code in these folders has itself
-    allocated and that nothing points to."""
+    """Yields the parts of a leak report about unreachable memory that code in these folders itself
+    allocated."""
     for part in report.split("\n\n"):
         lines = part.strip().splitlines()
         frames = [line for line in lines[1:] if not RUNTIME.search(line)]

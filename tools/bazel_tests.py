@@ -27,8 +27,8 @@ DISK_CACHE_LIMIT = 8 << 30
 
 @functools.cache  # called once per run, because later parts use the results of earlier ones
 def cache_flag():
-    """Returns Bazel's flag for the disk cache. If the cache is too large, removes the files that were unused for
-    longest, because Bazel 4 never does."""
+    """Returns Bazel's flag for the disk cache. If the cache is too large, removes the files that were
+    used least recently, because Bazel 4 never does."""
     folder = os.environ["TYPEDCALL_DISK_CACHE"]
     files = []
     for where, _, names in os.walk(folder):

@@ -1,4 +1,5 @@
-# Runs the commands of a test run, one for each processor at a time, and ends all processes when the run ends.
+# Runs the commands of a test run, at most one per processor at a time, and ends all processes when
+# the run ends.
 import concurrent.futures
 import contextlib
 import os

@@ -17,7 +17,7 @@ INTERPRETER = re.compile(r"^(?:(.*), )?((?:CPython|PyPy) .+)$")
 
 
 def row_of(part):
-    """Returns what a part tests, and the version on which it does."""
+    """Returns what a part tests, and on which version."""
     found = INTERPRETER.match(part)
     return (found[1] or "C and C++", found[2]) if found else (part, "")
 
@@ -34,13 +34,13 @@ def passed(runs):
 
 
 def _key(row):
-    """Returns what identifies a row. A newer patch release replaces an older one."""
+    """Returns the key of a row. It has no patch release, so a newer one replaces an older one."""
     what, version = row[:2]
     return what, re.sub(r"(\d+\.\d+)\.\d+", r"\1", version)
 
 
 def merged(text, new):
-    """Returns the page with the new rows, each of which replaces an earlier one."""
+    """Returns the page with the new rows. A new row replaces an earlier row with the same key."""
     before, found, rest = text.partition(HEAD)
     if not found:
         raise ValueError(f"{PAGE} has no table")
@@ -56,7 +56,7 @@ def write(new):
 
 
 def record(runs, tier, gate=()):
-    """Records the parts of a run that have passed. `gate` are the names of the gate's parts."""
+    """Records the parts of a run that have passed. `gate` has the names of the gate's parts."""
     today = datetime.date.today().isoformat()
     write([(*row_of(name), GATE if name in gate else tier, today) for name in passed(runs)])
 

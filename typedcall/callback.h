@@ -48,8 +48,9 @@ class callback;
 ///   spans;
 /// - other parameters are passed unchanged;
 /// - if the typed function has no argument for the last pointer to numbers, the pointer must be
-///   NULL. If the C function returns an integer or void, the result of the typed function is stored
-///   there instead, and the length must be 1.
+///   NULL, unless the C function returns an integer or void and the typed function returns a value.
+///   The value is then stored where the pointer points, so the pointer must not be NULL, and the
+///   length must be 1.
 ///
 /// The C function returns the result of the typed function, or 0 if the typed function returns
 /// void. After an exception, the C function returns the on_error() value until check() reports the

@@ -1,4 +1,5 @@
-"""The comparisons of growing work: one to ten million calls, and one to eight arguments."""
+"""The comparisons with a growing amount of work: from a single call to ten million calls, and from
+one to eight arguments."""
 
 import pathlib
 import subprocess

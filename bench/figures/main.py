@@ -53,7 +53,7 @@ def all_results(folder):
 def write_page(folder):
     """Draws all results in the folder. If it is the project's own folder, also writes the page."""
     if importlib.util.find_spec("matplotlib") is None:
-        sys.exit("no pictures are drawn and no page is made: matplotlib is not here")
+        sys.exit("no pictures are drawn and no page is made: matplotlib is not installed")
     files = all_results(folder)
     for topic, file in files.items():
         found = {each["name"]: each for each in file["comparisons"]}
@@ -72,7 +72,7 @@ def parse(arguments):
     parser = argparse.ArgumentParser(
         prog="tools/figures", description="Measures what the pages state, and draws it.",
         epilog="tools/figures compare OLD NEW says what changed between two results, files or folders; "
-        "tools/figures draw makes pictures and page anew.")
+        "tools/figures draw redraws the pictures and rewrites the page.")
     parser.add_argument("topics", nargs="*", metavar="TOPIC", help="one of: " + ", ".join(TOPICS))
     parser.add_argument("--quick", action="store_true", help="few rounds, and less work")
     parser.add_argument("--only", nargs="+", default=[], metavar="SOURCE",

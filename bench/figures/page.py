@@ -20,7 +20,7 @@ PICTURES = ("from_python", "from_cpp")
 
 
 def anchor(heading):
-    """Returns the anchor of a heading, as Sphinx and Git servers make it."""
+    """Returns the anchor that Sphinx and Git hosting sites generate for a heading."""
     return "#" + re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
 
 

@@ -133,7 +133,7 @@ def check_fields(value, fields, where, may_have=None):
 def check_spread(values, where):
     is_right = (len(values) == 3 and all(isinstance(value, (int, float)) for value in values)
                 and 0 <= values[0] <= values[1] <= values[2])
-    return [] if is_right else [f"{where}: no quartiles in their order: {values}"]
+    return [] if is_right else [f"{where}: the quartiles are not in order: {values}"]
 
 
 def check(file):
@@ -158,14 +158,15 @@ def check(file):
         places = [(row["label"], row["series"], row["x"]) for row in comparison["rows"]
                   if isinstance(row, dict)]
         if len(set(places)) != len(places):
-            wrong.append(f"{name}: a row stands there twice")
+            wrong.append(f"{name}: a row appears twice")
         wrong += [f"{name}: {label} is missing without a reason"
                   for label, reason in comparison["missing"].items() if not reason]
     return wrong
 
 
 def cannot_merge(old, machine, quick):
-    """Returns why results of this machine cannot be added to the old ones of a topic, or an empty string."""
+    """Returns the reason why this machine's results cannot be added to a topic's old results, or an
+    empty string."""
     for each in ("processor", "cores", "system"):
         if old["machine"][each] != machine[each]:
             return (f"'{old['topic']}' was measured with another {each}: {old['machine'][each]} instead of "
@@ -174,8 +175,9 @@ def cannot_merge(old, machine, quick):
 
 
 def merged(old, new):
-    """Returns a topic's results with the new comparisons that have rows. They say when and where they were measured,
-    and with which versions, as far as these differ."""
+    """Returns a topic's results with the new comparisons that have rows. Each of
+    them states its date, any versions that differ from the old ones, and whether the machine was
+    busy."""
     parts = [new["date"], "on a busy machine" * new["machine"]["busy"],
              *(f"{name} {version}" for name, version in new["versions"].items()
                if version and version != old["versions"].get(name))]

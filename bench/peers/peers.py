@@ -1,4 +1,4 @@
-# Builds the same module by hand, with typedcall, and with the other installed tools.
+# Builds the same module from hand-written C, with typedcall, and with each other installed tool.
 import contextlib
 import hashlib
 import importlib
@@ -237,8 +237,8 @@ def numba(shop, name):
     return source("with_numba.py")
 
 
-# For each way, the label in the tables and the function that builds the module. The two modules by hand are the same,
-# so their difference is noise.
+# For each way, the label in the tables and the function that builds the module. The two
+# hand-written modules are identical, so any difference between them is noise.
 PEERS = {
     "by_hand": ("by hand", by_hand),
     "by_hand_again": ("by hand, again", by_hand),

@@ -6,7 +6,7 @@
 
 // The tagged object's `__dict__`, if it has one, holds the keeper, because kept objects may refer
 // to the tagged object. If the table held the keeper, such a cycle would never be collected. All
-// rows of the object share it, and go when it dies. PyTC_Reference says why it needs no tp_clear.
+// rows of the object share it, and end when it dies. PyTC_Reference says why it has no tp_clear.
 typedef struct PyTC_Keeper {
   PyTC_HEAD
   PyTC_State *state;
@@ -220,7 +220,7 @@ static inline TYPEDCALL_COLD PyObject *PyTC_HostingDict(PyObject *object) {
 
 // Moves the keeper of the object's row from the table to `object`, or puts it back if Python code
 // has removed it. If this fails, or `object` has another keeper, the keeper stays where it is. A
-// removed one then lives, as does the tag, only while other code refers to it. May run Python code.
+// removed keeper and its tag then live only while other code refers to them. May run Python code.
 static inline TYPEDCALL_COLD void PyTC_Host(PyTC_State *state, PyObject *object) {
   PyObject *dict = PyTC_HostingDict(object);
   PyTC_SideTable *table = &state->tables[PyTypedcall_BY_OBJECT];

@@ -14,7 +14,7 @@ typedef struct PyTC_StaticType {
 } PyTC_StaticType;
 
 // True if CPython may free names at the interpreter's end even if a static type refers to them.
-// From 3.14 on it does. Of 3.13 only debug builds do, but these load modules of other builds, too.
+// From 3.14 on it does. In 3.13 only debug builds do, but they also load modules of other builds.
 #if PY_VERSION_HEX < 0x030B0000
 #define PyTC_FREES_NAMES 0
 #else

@@ -275,7 +275,7 @@ static inline PyObject *PyTC_Make(PyTypeObject *metaclass, PyObject *module,
   bases = PyTC_Bases(bases, &special);
   if (bases == NULL) return NULL;
 
-  // Do most of the work before the type is allocated, because the garbage collector then sees it.
+  // Do most of the work before allocating the type, which the garbage collector then sees.
   destructor dealloc = NULL;
   PyTypeObject *base = PyTC_BestBase(bases, &dealloc);
   if (metaclass == NULL) metaclass = &PyType_Type;

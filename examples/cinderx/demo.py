@@ -7,7 +7,7 @@ try:
     from cinderx.compiler.strict.loader import install
 except ImportError as error:
     sys.exit(
-        "CinderX is not here (%s): it is for CPython 3.14 and 3.15, and comes by "
+        "CinderX cannot be imported (%s). It needs CPython 3.14 or 3.15; install it with "
         "pip install cinderx" % error
     )
 install()  # from here on Static Python compiles modules that import __static__

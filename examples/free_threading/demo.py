@@ -41,7 +41,8 @@ def in_threads(work, threads):
 
 # Check this after the import, because importing a module can enable the GIL again.
 if getattr(sys, "_is_gil_enabled", lambda: True)():
-    print("This Python has a GIL: threads take turns, but for the native loop, which lets it go.")
+    print("This Python has a GIL: threads take turns, except in the native loop, "
+          "which releases it.")
 else:
     print("This Python has no GIL: all threads run at once.")
 

@@ -1,4 +1,4 @@
-# The loop from the post, which also prints the result. Reproduced for comparison (see NOTICE).
+# The loop from the post, without its print() of the result. Reproduced for comparison (see NOTICE).
 import mytypedmod
 
 def main():

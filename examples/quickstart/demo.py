@@ -83,7 +83,8 @@ def main():
             if flags & DIFFERS and 0 < ulps and result["worst"]:
                 examples.append(f"{name}{result['worst']}")
     print()
-    print("An entry that falls back says when the Python function has to be asked, as where it raises.")
+    print("An entry that falls back reports when the Python function must be called instead, "
+          "for example where it raises.")
     print("DIFFERS says that a consumer gets such an entry only when it asks for it. What differs:")
     for example in examples:
         print(f"  {example}")

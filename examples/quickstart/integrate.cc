@@ -1,5 +1,5 @@
-// A consumer: adaptive quadrature over any Python callable. It calls the C function of an entry
-// `d->d`. If there is no such entry, it calls the Python object.
+// A consumer: adaptive quadrature over any Python callable. It calls the C function of a
+// `d->d` entry. If there is no such entry, it calls the Python object.
 #include <cmath>
 
 #include "typedcall/boxed_call.h"

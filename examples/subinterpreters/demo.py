@@ -14,7 +14,7 @@ import area
 try:
     import _interpreters as interpreters  # CPython's private module from 3.13 on
 except ImportError:
-    import _xxsubinterpreters as interpreters  # and before
+    import _xxsubinterpreters as interpreters  # its name before 3.13
 
 libm = ctypes.CDLL(ctypes.util.find_library("m"))
 

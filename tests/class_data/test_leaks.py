@@ -1,5 +1,5 @@
-"""Using the classes and deriving from them a thousand times leaks no references and no memory
-blocks. In C++, importing the module does not leak either."""
+"""Tests that using the classes and deriving from them a thousand times leaks no references and no
+memory blocks. For the C++ module, also tests that importing it does not leak."""
 
 import importlib
 import pickle

@@ -1,4 +1,5 @@
-// Tests `__customslots__` in class bodies, and classes that Python code makes while it is read.
+// Tests `__customslots__` in class bodies, and classes that Python code makes while
+// `__customslots__` is being read.
 // tests/class_slots has the tests in Python.
 #include "gtest/gtest.h"
 #include "tests/core/extensible.h"

@@ -1,5 +1,5 @@
-// The loops. This file is always compiled with optimisation. The compiler must read `object` and
-// `function` again in each iteration.
+// Implements find_code.h. This file is always compiled with optimisation. The compiler must read
+// `object` and `function` again in each iteration.
 #include "tests/core/find_code.h"
 
 namespace typedcall_test {

@@ -1,5 +1,5 @@
-// The sets of objects that keepers hold, what the garbage collector sees of our objects, and tagged
-// objects whose dictionaries are unusual.
+// Tests the sets of objects that keepers hold, what the garbage collector sees of our objects, and
+// tagged objects with unusual dictionaries.
 #include <functional>
 
 #include "tests/core/extensible.h"

@@ -1,5 +1,5 @@
 // Tests readers that never hold the GIL while the main thread publishes and retracts. A reader
-// finds nothing, or a value of the key.
+// must find either nothing or one of the values of its key.
 #include <atomic>
 #include <thread>
 

@@ -1,5 +1,5 @@
-// Interfaces that have lost their capsule or their metaclass: at the interpreter's end, because of
-// Python code, or because memory ran out. Each case has its own interpreter.
+// Tests interfaces that have lost their capsule or their metaclass: when the interpreter ends,
+// because of Python code, or because memory ran out. Each case has its own interpreter.
 #include <optional>
 
 #include "tests/core/extensible.h"

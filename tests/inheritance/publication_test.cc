@@ -17,7 +17,8 @@ constexpr Py_ssize_t kExtensibleSize =
 constexpr Py_ssize_t kHeapSize =
     static_cast<Py_ssize_t>(PyExtensibleType_DATA_OFFSET + sizeof(PyExtensibleHeapTypeData));
 
-// A type object with the data of the metaclass, and one instance of the type.
+// A type object with room for the data that PyExtensibleType adds to each type, and one instance of
+// the type.
 struct MadeUpType {
   explicit MadeUpType(Py_ssize_t metaclass_size = kExtensibleSize)
       : bytes(new char[kHeapSize + 16]()) {

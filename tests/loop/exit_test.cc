@@ -1,4 +1,5 @@
-// A thread runs a loop when the interpreter ends. Objects must not be destroyed without the GIL.
+// Tests a thread that is running a loop when the interpreter ends. Objects must not be destroyed
+// without the GIL.
 #include <gtest/gtest.h>
 
 #include <vector>

@@ -1,4 +1,4 @@
-"""The meanings of the callables of attack_program.py: Python functions, and C functions that do the same."""
+"""What the callables of attack_program.py compute: Python functions, and equivalent C functions."""
 import ctypes
 import ctypes.util
 import functools

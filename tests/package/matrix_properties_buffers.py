@@ -1,4 +1,4 @@
-"""The matrix's property for buffers."""
+"""The property of the matrix (test_matrix.py) that concerns buffers."""
 import array
 
 import support

@@ -136,13 +136,13 @@ class Refused(unittest.TestCase):
             by_header(text + ";")
 
     def test_parameters_that_are_not_said(self):
-        self.refused("double ef_gcd()", r"does not say which parameters there are; \(void\) is none")
+        self.refused("double ef_gcd()", r"does not list its parameters; write \(void\) if there are none")
         self.refused("typeof(1) ef_gcd(int)", "'typeof' is not understood")
         self.assertEqual(each_way("double", "void"), ["->d"] * 4)
 
     @support.ON_CPYTHON
     def test_parameters_of_a_callback_that_are_not_said(self):
-        with self.assertRaisesRegex(ValueError, "does not say which parameters"):
+        with self.assertRaisesRegex(ValueError, "does not list its parameters"):
             typedcall.callback(len, "double (*)()")
 
     def test_a_length_of_another_type_says_what_to_write(self):

@@ -1,5 +1,5 @@
-"""The output and the refusals of examples/cinderx/write_declarations.py, and how CinderX compiles the output if it is
-installed."""
+"""Tests the output and the refusals of examples/cinderx/write_declarations.py. If CinderX is
+installed, also tests how it compiles the output."""
 
 import importlib.util
 import unittest

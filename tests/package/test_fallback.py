@@ -168,7 +168,7 @@ class Numba(adapter_support.NumbaCalls):
         self.assertIn(entry_of("root").address, adapter_support.called_by(code))
 
     def test_what_is_no_number_is_refused(self):
-        with self.assertRaisesRegex(self.numba.errors.TypingError, "other types than numbers"):
+        with self.assertRaisesRegex(self.numba.errors.TypingError, "types other than numbers"):
             self.compiled("check", 2)(1.0, 0)
         with self.assertRaisesRegex(self.numba.errors.TypingError, "takes self"):
             self.compiled("at")(1.0)

@@ -1,4 +1,4 @@
-"""Tests typed functions of buffers in Numba's nopython code."""
+"""Tests typed functions that take buffers in Numba's nopython code."""
 
 import ctypes
 import unittest

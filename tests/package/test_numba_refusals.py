@@ -1,4 +1,4 @@
-"""Tests the messages if nopython code cannot call a typed function."""
+"""Tests the error messages when nopython code cannot call a typed function."""
 
 import unittest
 

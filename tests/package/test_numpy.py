@@ -245,8 +245,8 @@ class Sink(unittest.TestCase):
     def test_what_is_refused(self):
         for function, reason in (
             (functions.expect, "no arguments or no result"),
-            (functions.same_object, "other types than numbers"),
-            (functions.same_text, "other types than numbers"),
+            (functions.same_object, "types other than numbers"),
+            (functions.same_text, "types other than numbers"),
             (functions.counted, "no arguments"),
             (functions.Scaler(1.0).scale, "takes self"),
             (len, "offers no typed function"),

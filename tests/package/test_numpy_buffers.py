@@ -1,4 +1,4 @@
-"""Tests typed functions of buffers as generalised ufuncs."""
+"""Tests typed functions that take buffers as generalised ufuncs."""
 
 import gc
 import pickle
@@ -199,8 +199,8 @@ class Errors(unittest.TestCase):
             (module.norm, "(n)->(n)", TypeError, r"does not match the outputs of \(n\)->\(n\)"),
             (module.norm, "(n),(n)->()", TypeError, "does not match the inputs"),
             (module.norm, "()->()", TypeError, "does not match the inputs"),
-            (module.normalise, "(n)->(m),()", TypeError, "the two have one length"),
-            (module.utf8_length, None, TypeError, "other types than numbers"),
+            (module.normalise, "(n)->(m),()", TypeError, "the two must have the same length"),
+            (module.utf8_length, None, TypeError, "types other than numbers"),
             (module.norm, "(n,m)->()", ValueError, "a buffer has one dimension with a name"),
             (module.norm, "n->()", ValueError, "is not a ufunc signature"),
             (module.norm, 1, TypeError, "signature must be a str"),

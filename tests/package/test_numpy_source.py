@@ -72,8 +72,8 @@ class Source(unittest.TestCase):
         nameless.restype, nameless.argtypes = ctypes.py_object, [ctypes.c_void_p] * 3
         named = capsules.make_capsule(capsules.capsule_address(api), "another name")
         others = [
-            (core._ARRAY_API, "of something else"),
-            (nameless(ctypes.addressof(memory), None, None), "of something else"),
+            (core._ARRAY_API, "is not NumPy's"),
+            (nameless(ctypes.addressof(memory), None, None), "is not NumPy's"),
             (datetime.datetime_CAPI, "incorrect name"),
             (named, "incorrect name"),
             (functions.half, "invalid PyCapsule"),
@@ -90,7 +90,7 @@ class Source(unittest.TestCase):
         self.assertEqual(_numpy_bridge.make_ufunc("half", "", rows, types, 1, 1)(3.0), 1.5)
         # The version is read from NumPy's _ARRAY_API. Other capsules are refused.
         with unittest.mock.patch.object(core, "_ARRAY_API", api):
-            with self.assertRaisesRegex(ValueError, "not NumPy's _ARRAY_API"):
+            with self.assertRaisesRegex(ValueError, "_ARRAY_API is not NumPy's"):
                 _native.scalar_functions(numpy.add)
 
     def test_a_numpy_of_an_unknown_version(self):

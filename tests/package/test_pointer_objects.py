@@ -57,7 +57,7 @@ class PointerObjects(unittest.TestCase):
             wrapper, *others = ways("address_const")
             self.assertEqual(wrapper(text), at)
             for call in [*others, *ways("address")]:
-                with self.assertRaisesRegex(TypeError, "points to a constant, and this may be written to"):
+                with self.assertRaisesRegex(TypeError, "points to a constant, but the function may write to this argument"):
                     call(text)
 
     def test_memory_stays_memory(self):

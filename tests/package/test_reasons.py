@@ -1,4 +1,4 @@
-"""Tests the messages if a function offers nothing or does not offer the requested signature."""
+"""Tests the error messages when a function offers nothing, or not the requested signature."""
 
 import contextlib
 import ctypes

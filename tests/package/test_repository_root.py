@@ -1,5 +1,5 @@
-"""Tests `import typedcall` if the repository's root is on Python's path. It contains a folder with the package's
-name."""
+"""Tests `import typedcall` when the repository's root, which contains a folder with the package's
+name, is on sys.path."""
 import pathlib
 import shutil
 import tempfile

@@ -1,4 +1,4 @@
-"""Tests functions typed with the struct of Bernstein's post or with PyPy's struct."""
+"""Tests functions typed with the struct from Bernstein's post, or with PyPy's struct."""
 import json
 import unittest
 

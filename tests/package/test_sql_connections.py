@@ -24,7 +24,7 @@ class Functions(sql_connection.Connections):
             self.register(functions.inc, name=127 * "\u00e4" + "xx")
         self.register(functions.inc, name=255 * "x")
         self.assertEqual(self.value(255 * "x" + "(1)"), 2)
-        with self.assertRaisesRegex(TypeError, "loads no extensions"):
+        with self.assertRaisesRegex(TypeError, "cannot load SQLite extensions"):
             sql.register(object(), functions.inc)
 
     def test_extensions_are_loaded_as_little_as_before(self):
@@ -203,7 +203,7 @@ class Both(unittest.TestCase):
         sqlite3 = importlib.import_module("sqlite3")
         connection = sqlite3.connect(":memory:")
         self.addCleanup(connection.close)
-        with self.assertRaisesRegex(TypeError, "'sqlite3.Connection' loads no extensions"):
+        with self.assertRaisesRegex(TypeError, "'sqlite3.Connection' cannot load SQLite extensions"):
             sql.register(connection, functions.inc)
 
 

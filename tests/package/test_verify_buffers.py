@@ -1,4 +1,4 @@
-"""Tests the commands `verify` and `bench` with functions of buffers."""
+"""Tests the commands `verify` and `bench` with functions that take buffers."""
 import array
 import pathlib
 import unittest

@@ -1,5 +1,5 @@
-// The interpreter ends while a thread is inside a function with releases_gil. Objects must not be
-// destroyed without the GIL.
+// Tests a thread that is inside a function with releases_gil when the interpreter ends. Objects
+// must not be destroyed without the GIL.
 #include "typedcall/provider.h"
 
 // After Python.h.

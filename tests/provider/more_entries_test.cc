@@ -1,5 +1,5 @@
-// Tests the entries that def() makes for functions that take self, return a status, or have types
-// with another C form.
+// Tests the entries that def() makes for functions that take self, return a status, or use C++
+// types that have a different form in C.
 
 #include <gtest/gtest.h>
 

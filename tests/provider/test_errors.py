@@ -1,4 +1,4 @@
-# Tests exceptions, error values that are results, and reference counts.
+# Tests exceptions, results that happen to equal the error value, and reference counts.
 import sys
 import unittest
 

@@ -1,5 +1,5 @@
-// The interpreter ends while threads run Python code inside C++ functions. CPython before 3.14
-// unwinds their stacks, which must not terminate the process.
+// Tests threads that are running Python code inside C++ functions when the interpreter ends.
+// CPython before 3.14 unwinds their stacks, which must not terminate the process.
 #include "typedcall/boxed_call.h"
 #include "typedcall/provider.h"
 #include "typedcall/resolve.h"

@@ -1,5 +1,5 @@
-# Tests modules with other versions of the ABI. Another minor version works, but another major
-# version is an ImportError.
+# Tests modules with other versions of the ABI. A different minor version works, but a different
+# major version raises ImportError.
 import unittest
 
 import abi_probe

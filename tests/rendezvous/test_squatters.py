@@ -1,4 +1,5 @@
-# Tests other objects under our names. The import raises ImportError and changes nothing.
+# Tests imports when other objects already have our names. The import must raise ImportError and
+# change nothing.
 import os
 import tempfile
 import unittest

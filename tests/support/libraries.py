@@ -1,5 +1,5 @@
-"""Libraries for tests that Bazel runs. If the environment names a library, tests must be able to
-import it."""
+"""Finds optional libraries for tests that Bazel runs. If TYPEDCALL_LIBRARIES names a folder, every
+library is expected to be importable."""
 import importlib.util
 import os
 import sys

@@ -1,4 +1,4 @@
-// A call site searches while another thread tags.
+// Tests a call site that searches for a function while another thread tags it.
 #include "typedcall/call_site.h"
 
 #include <atomic>

@@ -1,4 +1,5 @@
-// Threads that publish, retract, resolve types, name IDs and combine metaclasses at the same time.
+// Tests threads that publish, retract, resolve types, name IDs and combine metaclasses at the same
+// time.
 #include <array>
 #include <atomic>
 #include <set>

@@ -1,5 +1,5 @@
-// Specs of types with members of every kind, read by the headers themselves. test_specs.py has the
-// refusals, and the sizes as Python code sees them.
+// Tests how the headers read type specs with members of every kind. test_specs.py tests refusals,
+// and the sizes that Python code sees.
 #include <vector>
 
 #include "core/type_data.h"

@@ -1,4 +1,4 @@
-// Tests in C the names from the post that introduced METH_TYPED. The checks are in
+// Tests the names from the post that introduced METH_TYPED, in C. The checks are in
 // meth_typed_standards.h.
 #include "tests/typed_method/meth_typed_standards.h"
 

@@ -1,4 +1,4 @@
-// Tests readers of PyPy's struct and of the post's struct.
+// Tests readers of PyPy's struct and of the struct from the post that introduced METH_TYPED.
 
 #include "tests/typed_method/def_in_memory.h"
 

@@ -51,7 +51,8 @@ inline bool python_is_ending() {
 
 #ifndef PYPY_VERSION
 /// True if this thread has the GIL. False while CPython unwinds this thread's stack at the end of
-/// the interpreter. Before 3.12, the result has a meaning only while the interpreter is ending.
+/// the interpreter. Before 3.12, unless the interpreter is ending, also true if another thread has
+/// the GIL.
 inline bool still_has_gil() {
 #if PY_VERSION_HEX < 0x030C0000
   const PyThreadState *current = _PyThreadState_UncheckedGet();

@@ -67,8 +67,8 @@ struct parameter_roles {
   }
   static constexpr std::size_t data() { return find_last(passed::data, count); }
   /// Returns the position of an array's length, which is the nearest integer before the array. If
-  /// the first array precedes all integers, the length is the nearest integer after the array.
-  /// Returns `none` if there is no such integer.
+  /// the first array precedes all integers, it is the nearest integer after the array or, if none
+  /// follows, the nearest before it. Returns `none` if there are no integers.
   static constexpr std::size_t length_of(std::size_t at) {
     const std::size_t behind = find(passed::integer, at, count);
     const bool is_behind = find(passed::array, 0, count) < find(passed::integer, 0, count);

@@ -1,5 +1,5 @@
-// Holds an exception that a callback raises until the library that called the callback returns.
-// Used by typedcall/callback.h and by the package's callbacks.
+// Holds a callback's exception until the library that called the callback has returned. Used by
+// typedcall/callback.h and by the package's callbacks.
 #ifndef TYPEDCALL_CALLBACK_WAITING_EXCEPTION_H_
 #define TYPEDCALL_CALLBACK_WAITING_EXCEPTION_H_
 

@@ -222,7 +222,8 @@ TYPEDCALL_OUT_OF_LINE inline bool pointer_from_python(PyObject *object,
   // object's memory.
   if (!wanted.type.is_pointer && is_pointer_object(*view) && !PyMemoryView_Check(object)) {
     if (!wanted.is_const && points_to_text(view->format)) {
-      PyErr_Format(PyExc_TypeError, "'%.100s' points to a constant, and this may be written to",
+      PyErr_Format(PyExc_TypeError,
+                   "'%.100s' points to a constant, but the function may write to this argument",
                    Py_TYPE(object)->tp_name);
       PyBuffer_Release(view);
       return false;

@@ -19,7 +19,7 @@ constexpr bool is_pair_of_buffer = false;
 template <class Element>
 constexpr bool is_pair_of_buffer<Element *, std::intptr_t> = has_buffer_code<span<Element>>;
 
-/// Replaces each pair that forms a buffer by a span.
+/// Replaces each pair that forms a buffer with a span.
 template <class... Most>
 constexpr auto grouped(type_list<Most...> none_or_one) {
   return none_or_one;
@@ -196,9 +196,9 @@ TYPEDCALL_IN_LINE inline void add_functions(method *made, type_list<First, Rest.
 
 }  // namespace internal
 
-/// Replaces each pointer and the Py_ssize_t after it by one Python argument, a buffer. For `double
-/// norm(const double *, Py_ssize_t)`, `def<spans<norm>>("norm")` offers "*kd->d". A `const char *`
-/// becomes a text.
+/// Replaces each pointer and the Py_ssize_t after it with one Python argument, a buffer. For
+/// `double norm(const double *, Py_ssize_t)`, `def<spans<norm>>("norm")` offers "*kd->d". A
+/// `const char *` becomes a text.
 template <auto Function>
 inline constexpr auto spans = &internal::spanned_function<Function>::call;
 

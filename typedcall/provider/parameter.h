@@ -1,4 +1,4 @@
-// Names and defaults of parameters, for Python callers: Example:
+// Names and defaults of parameters, for Python callers. Example:
 //   typedcall::def<power>("power", typedcall::positional("x"), typedcall::arg("y") = 2.0)
 #ifndef TYPEDCALL_PROVIDER_PARAMETER_H_
 #define TYPEDCALL_PROVIDER_PARAMETER_H_

@@ -1,4 +1,4 @@
-// Functions of C bools. The result shows whether a byte is neither 0 nor 1.
+// Functions that take C bools. The result shows whether a byte is neither 0 nor 1.
 #include <stdexcept>
 
 #include "typedcall/provider.h"

@@ -1,5 +1,5 @@
 // Functions whose parameters have names and defaults. The digits of a result show which parameter
-// each argument was passed for. The module's `calls` counts native calls.
+// received each argument. The module's `calls` counts native calls.
 #include "typedcall/provider.h"
 
 // After Python.h.

@@ -1,5 +1,5 @@
-// Functions that fall back by an empty std::optional, an exception or a status. The module's
-// `calls` counts native calls.
+// Functions that fall back by returning an empty std::optional, throwing an exception or returning
+// a status. The module's `calls` counts native calls.
 
 #include <atomic>
 #include <cmath>

@@ -33,7 +33,7 @@ def offered(function: Any) -> list[Entry]:
 def why_nothing(function: Any) -> list[str]:
     """Returns the reasons why offered() returns no entries."""
     if is_unbound(function) and entries(function):
-        return ["it is an unbound method, to which Python passes self first; take an instance's"]
+        return ["it is an unbound method, to which Python passes self first; take the method of an instance"]
     return why_not(function)
 
 

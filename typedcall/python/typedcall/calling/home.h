@@ -31,7 +31,7 @@ struct home {
 
   /// Explains why attached() could not get a thread state.
   const char *why_detached() const {
-    return has_ended() ? "the Python interpreter has ended" : "no memory for a thread of Python";
+    return has_ended() ? "the Python interpreter has ended" : "no memory for a Python thread state";
   }
 
   /// Runs `body` with a thread state. An exception that is already pending stays pending. Returns

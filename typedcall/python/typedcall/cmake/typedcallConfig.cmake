@@ -3,7 +3,7 @@
 #   typedcall::ffi        the same plus libffi, which typedcall/invoker.h and loop.h need
 # typedcall_compile_once(<name> <library>...) makes <name>, a static library of the functions that are
 # the same for all files. Files that link <name> compile only their declarations. The other libraries
-# provide Python.h. A project in C alone needs CMake 3.20 for it.
+# provide Python.h. A C-only project needs CMake 3.20 for this function.
 cmake_policy(PUSH)
 cmake_policy(VERSION 3.8...3.20)
 if(NOT TARGET typedcall::typedcall)

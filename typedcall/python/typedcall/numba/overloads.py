@@ -72,7 +72,7 @@ class Case:
         if view.verdict == "FALLS_BACK":
             kinds = {kind_of(each) for each in [*arguments, result] if not is_copied(each)}
             if not kinds <= {"void", "bool", "signed", "unsigned", "floating", "complex"}:
-                raise ValueError("may fall back, and has other types than numbers")
+                raise ValueError("may fall back, and has types other than numbers")
         #: The codes of the values that Python passes and receives.
         self.letters = arguments
         self.result = result
@@ -85,7 +85,7 @@ class Case:
         registers = [CODES[letters].kind for letters in arguments if letters[0] not in "&*"]
         if "complex" in registers and 2 * len(registers) > 8:
             # C would pass both parts of a complex number on the stack, but Numba may pass only one there.
-            raise ValueError("too many arguments for complex numbers among them")
+            raise ValueError("has complex numbers, and too many arguments to pass them")
 
 
 class Overload(NamedTuple):
@@ -236,7 +236,7 @@ def select(
         return None, reason_of_literals or reason
     for at, (given, passed) in enumerate(zip(arguments, decided.arguments), 1):
         if passed == types.float32 and _is_no_double(given):
-            return None, f"Numba would round the int in argument {at} otherwise than the wrapper"
+            return None, f"Numba would round the int in argument {at} differently from the wrapper"
     # A variable of the same type may have other values.
     general, _ = _choose(context, overloads, decided.arguments)
     return general or decided, ""

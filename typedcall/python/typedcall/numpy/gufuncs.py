@@ -58,7 +58,7 @@ def why_no_rows(entry: Entry, core: Core | None) -> str:
         for each in [*arguments, *([] if result == "v" else [result])]:
             dtype_of(pointee(each) if is_buffer(each) else each)
     except ValueError:
-        return "has other types than numbers"
+        return "has types other than numbers"
     if core is None:
         if written:
             return ("writes to a buffer: say what is an output, as in signature='(n)->(n)', with the "
@@ -80,7 +80,7 @@ def why_no_rows(entry: Entry, core: Core | None) -> str:
     if is_read and written:
         of_written = [name for name, letters in zip(inputs, arguments) if letters in written]
         if of_written != list(outputs[: len(written)]):
-            return "writes to a buffer that is an input, too: the two have one length"
+            return "writes to a buffer that is an input, too: the two must have the same length"
     return ""
 
 

@@ -69,7 +69,7 @@ def _no_numbers(entry: Entry) -> str:
         for each in letters:
             dtype_of(each)
     except ValueError:
-        return "has other types than numbers"
+        return "has types other than numbers"
     return ""
 
 

@@ -126,7 +126,7 @@ def accelerate(module: ModuleType, *, trust: Any = None) -> Acceleration:
     `trust` is "thread_safe" or "pure" for all functions of the module, or a list of names from the result. `trust`
     promises that these C functions do not use Python, and are safe in several threads. If this is wrong, results are
     wrong or the process crashes. The promise lasts until restore(). Flags of an entry take precedence. Rows in PyPy's
-    own layout or that of the seed post have no flag for the GIL, so the promise applies to them. The result's
+    own layout or that of the METH_TYPED post have no flag for the GIL, so the promise applies to them. The result's
     `untrusted` lists the functions that only lack a promise.
 
     Modules that have already imported a function (`from module import f`) keep the original, unless `module` itself

@@ -44,7 +44,7 @@ def read_trust(trust: Any) -> Trust:
         return Trust(_WORDS[trust], None)
     if is_a(trust, Flags):
         if not trust or trust & ~PROMISES:
-            raise ValueError(f"trust={trust!r} is more than a promise about threads: it is {_LISTED}")
+            raise ValueError(f"trust={trust!r} is not exactly a promise about threads: it must be {_LISTED}")
         return Trust(trust, None)
     # A mapping would yield its keys, and bytes would yield ints.
     if hasattr(type(trust), "keys") or is_a(trust, bytes) or not hasattr(type(trust), "__iter__"):

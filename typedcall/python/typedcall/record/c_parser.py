@@ -173,7 +173,7 @@ def _pairs(tokens: list[re.Match[str]]) -> dict[int, int]:
                 raise ValueError(f"nothing opens {token[0]!r}")
             found[opened.pop()] = at
         if len(opened) > _DEEPEST:
-            raise ValueError(f"more than {_DEEPEST} brackets in each other")
+            raise ValueError(f"brackets are nested more than {_DEEPEST} deep")
     if opened:
         raise ValueError(f"nothing closes {tokens[opened[-1]][0]!r}")
     return found
@@ -225,7 +225,7 @@ class Parser:
         return found
 
     def refuse(self, what: str = "") -> ValueError:
-        """Returns an exception whose text includes the position."""
+        """Returns a ValueError whose message quotes the text around the current position."""
         what = what or (f"{self.next!r} is not understood" if self.next else "something is missing")
         around = self._tokens[max(self.at - 6, 0):self.at + 6]
         near = self._text[around[0].start():around[-1].end()] if around else ""
@@ -315,11 +315,11 @@ class Parser:
         layers += of.layers
         for one, other in zip(layers, layers[1:]):
             if isinstance(one, Function) and not isinstance(other, Pointer):
-                raise self.refuse("a function returns no array and no function")
+                raise self.refuse("a function cannot return an array or a function")
             if isinstance(one, Array) and isinstance(other, Function):
-                raise self.refuse("no array has functions")
+                raise self.refuse("an array cannot contain functions")
         if layers and isinstance(layers[-1], Array) and of.base == "void":
-            raise self.refuse("no array has elements of void")
+            raise self.refuse("an array cannot have elements of void")
         return of._replace(layers=layers), name
 
     def _layers(self, is_parameter: bool) -> tuple[tuple[Layer, ...], str]:

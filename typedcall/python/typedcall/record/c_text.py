@@ -110,7 +110,7 @@ def parameters_of(of: Type, text: str) -> tuple[Parameter, ...]:
     if function.is_variadic:
         raise ValueError(f"a function with variable arguments has no signature: {text!r}")
     if function.parameters is None:
-        raise ValueError(f"{text!r} does not say which parameters there are; (void) is none")
+        raise ValueError(f"{text!r} does not list its parameters; write (void) if there are none")
     return function.parameters
 
 

@@ -83,7 +83,7 @@ def export_to_cython(module: ModuleType | str) -> list[str]:
     capsules = attribute(module, "__dict__").setdefault("__pyx_capi__", {})
     if not is_a(capsules, dict):
         raise TypeError(
-            f"the __pyx_capi__ of {name_of(module)} is a '{type_name(capsules)}' object, no dict"
+            f"the __pyx_capi__ of {name_of(module)} is a '{type_name(capsules)}' object, not a dict"
         )
     for name, entry in functions.items():
         if name not in capsules:

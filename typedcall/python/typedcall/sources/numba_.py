@@ -48,7 +48,7 @@ def entries(obj: Any) -> Found:
     elif is_a(obj, imported_class("numba.core.types.function_type", "WrapperAddressProtocol")):
         address, signature = obj.__wrapper_address__(), obj.signature()
     elif is_a(obj, imported_class("numba.core.registry", "CPUDispatcher")):
-        return ["a function of numba.njit has no C function with plain arguments; numba.cfunc makes one of it"]
+        return ["a function of numba.njit has no C function with plain arguments; numba.cfunc makes one from it"]
     else:
         return None
     address, arguments = exact_int(address), signature.args

@@ -42,7 +42,7 @@ def _extension() -> Any:
         from typedcall.sinks.jax import _jax
     ffi: Any = getattr(jax, "ffi", None)
     if not hasattr(ffi, "ffi_call"):
-        raise ImportError(f"typedcall.jax needs jax.ffi, of JAX 0.5 or later, not {jax.__version__}")
+        raise ImportError(f"typedcall.jax needs JAX 0.5 or later (jax.ffi); this is JAX {jax.__version__}")
     ffi.register_ffi_target(_TARGET, _jax.target(), platform="cpu")
     return _jax
 

@@ -67,9 +67,9 @@ constexpr bool includes(sql_type all, sql_type some) {
   return is_signed ? size > some - UTINYINT : size >= some - UTINYINT;
 }
 
-/// True if a column of type `from` is converted for a parameter of type `to`. Otherwise, DuckDB
-/// would cast a type that no function has to BIGINT or DOUBLE. DuckDB would also convert an int
-/// directly to FLOAT, but Python converts ints to doubles first.
+/// True if a column of type `from` is converted for a parameter of type `to`. Without this, DuckDB
+/// would cast to BIGINT or DOUBLE if no function had the argument's type. DuckDB would also convert
+/// an int directly to FLOAT, but Python converts ints to doubles first.
 constexpr bool is_converted(sql_type from, sql_type to) {
   if (from == BOOLEAN || from == to) return false;
   if (to == FLOAT) return from == DOUBLE || includes(INTEGER, from);

@@ -238,7 +238,7 @@ struct results {
            "cast the argument to a narrower type";
   }
 
-  /// Stores the C function's result at `place`. Returns null, or an error message.
+  /// Stores the C function's result, which is at `place`. Returns null, or an error message.
   const char *give(std::uint64_t row, const value_type &type, const void *place) const {
     if (type.is_double) {  // nearly always
       std::memcpy(data + row * sizeof(double), place, sizeof(double));

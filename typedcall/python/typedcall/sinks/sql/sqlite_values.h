@@ -44,7 +44,7 @@ __attribute__((noinline)) inline void give_other(api_table &api, sqlite3_context
   }
 }
 
-/// Stores the C function's result at `place`.
+/// Passes the C function's result, which is at `place`, to SQLite.
 inline void give(api_table &api, sqlite3_context *context, const value_type &type,
                  const void *place) {
   if (!type.is_double) return give_other(api, context, type, place);
@@ -53,8 +53,8 @@ inline void give(api_table &api, sqlite3_context *context, const value_type &typ
   api.result_double(context, real);
 }
 
-/// Stores the result of the Python function. On failure, returns false with an exception set. GIL:
-/// held.
+/// Passes the result of the Python function to SQLite. On failure, returns false with an exception
+/// set. GIL: held.
 inline bool give_object(api_table &api, sqlite3_context *context, PyObject *object) {
   if (object == Py_None) return true;
   if (PyFloat_Check(object)) {

@@ -16,7 +16,7 @@ _loading = RenewedLock()
 @functools.cache
 def _extension() -> Any:
     whose = (
-        "which CPython's package has where it was built with SQLite's sqlite3ext.h (Debian: libsqlite3-dev)"
+        "which CPython's package has if it was built with SQLite's sqlite3ext.h (Debian: libsqlite3-dev)"
     )
     with extension_of("typedcall.sql", whose):
         from typedcall.sinks.sql import _sqlite
@@ -41,11 +41,11 @@ def _load(connection: Any, path: str) -> None:
 def register(connection: Any, name: str, f: Any, kept: tuple[Any, ...], groups: tuple[Any, ...]) -> None:
     if not hasattr(connection, "load_extension"):
         raise TypeError(
-            f"'{type(connection).__module__}.{type(connection).__name__}' loads no extensions of SQLite's; "
-            "where Python was built without them, APSW's connections do"
+            f"'{type(connection).__module__}.{type(connection).__name__}' cannot load SQLite extensions; "
+            "if Python was built without them, use a connection of APSW"
         )
     if len(name.encode("utf-8", "surrogatepass")) > 255:
-        raise ValueError("SQLite has no names of functions of more than 255 bytes")
+        raise ValueError("SQLite's function names have at most 255 bytes")
     _install(connection, name, f, kept, groups)
 
 

@@ -82,8 +82,8 @@ def function(f: Any) -> Any:
     tensors. If no overload fits or the overload falls back, `f` is called as tvm-ffi calls any Python function. If an
     overload has buffers, `f` receives tensors as ctypes arrays of the same memory. Functions that are THREAD_SAFE and
     need no thread state run without the GIL, in the caller's thread. Other functions acquire the GIL. Exceptions become
-    errors of tvm-ffi: Exceptions that tvm-ffi has names for, such as ValueError and TypeError, keep their type in
-    Python. Others become RuntimeError.
+    errors of tvm-ffi. In Python, those that tvm-ffi has names for, such as ValueError and TypeError, keep their type,
+    and others become RuntimeError.
 
     The result keeps `f` alive. Raises ImportError without tvm-ffi, or if its version has a different C ABI. Raises
     TypeError if `f` has no entry for tvm-ffi."""
@@ -142,7 +142,7 @@ def source(f: Any, signature: str, *, flags: int = 0) -> Any:
     arguments, result = parse_signature(signature)
     for letters in arguments:
         if letters not in _PACKED:
-            raise ValueError(f"'{signature}': tvm-ffi's functions get no argument '{letters}' here")
+            raise ValueError(f"'{signature}': tvm-ffi's functions cannot take an argument '{letters}' here")
     if result not in NUMBERS and result != "v":
         raise ValueError(
             f"'{signature}': a result '{result}' of tvm-ffi's function would be gone when it is read"
