@@ -13,7 +13,7 @@ extern "C" __attribute__((visibility("default"), noinline)) double bench_curve(d
   return x * x / 2 + 1 / (1 + x * x);
 }
 
-// Both functions do the same as SQLite's abs() of a REAL. The second one is not declared
+// Both functions do the same as SQLite's abs() for a REAL. The second one is not declared
 // thread-safe.
 static double absolute(double x) noexcept { return x < 0 ? -x : x; }
 static double absolute_with_gil(double x) noexcept { return x < 0 ? -x : x; }

@@ -30,7 +30,7 @@ typedcall.tag(norm, "*kd->d", ctypes.cast(symbols.bench_norm, ctypes.c_void_p).v
 
 
 def gufunc_by_hand():
-    """Makes a generalised ufunc of the loop in bench/adapter_callees.cc."""
+    """Makes a generalised ufunc from the loop in bench/adapter_callees.cc."""
     table = (ctypes.c_void_p * 32).from_address(capsule_address(_UFUNC_API))
     pointer, text, integer = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int
     make = ctypes.PYFUNCTYPE(ctypes.py_object, pointer, pointer, pointer, integer, integer, integer,

@@ -18,7 +18,7 @@ SHORT = 50_000
 
 
 def ufunc_by_hand():
-    """Makes a ufunc of the loop in bench/adapter_callees.cc."""
+    """Makes a ufunc from the loop in bench/adapter_callees.cc."""
     table = (ctypes.c_void_p * 2).from_address(capsule_address(_UFUNC_API))
     make = ctypes.PYFUNCTYPE(
         ctypes.py_object,

@@ -33,7 +33,7 @@ TARGETS = {
     "CPython boxed / accelerated": (3.5, 3.5),
     "PyPy boxed / pointer": (25, 25),
 }
-#: The ratios that were hoped for. The loop in C shows what is possible.
+#: Ratios to aim for, which are not required. The loop in C shows what is possible.
 HOPES = {
     "PyPy boxed / accelerated": (30, 50),
     "PyPy boxed / pointer": (50, 70),

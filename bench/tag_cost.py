@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-# Measures the cost of a tag for Python callers. A loop calls three versions of one function: untagged, tagged as by
-# default, and tagged by the flag bits METH_TYPED | METH_TYPED_EXT.
+# Measures the cost of a tag for Python callers. A loop calls three versions of one function: untagged, tagged in the
+# default way, and tagged by the flag bits METH_TYPED | METH_TYPED_EXT.
 #
 # Build the module first, for the interpreter that runs this script:
 # PYTHON_BIN=PYTHON bazel build -c opt //bench:tag_cost_module. --callgrind counts instructions instead of measuring time.

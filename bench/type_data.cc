@@ -1,4 +1,4 @@
-// Measures access to the C data of a class over `list` (PEP 697): at a constant offset, with
+// Measures access to the C data of a `list` subclass (PEP 697): at a constant offset, with
 // CPython's function, and with typedcall's.
 #include <Python.h>
 #include <benchmark/benchmark.h>

@@ -13,8 +13,8 @@
 
 #define PyTypedcall_AWAITED_NAME PyTypedcall_MODULE ".typedcall_awaited_v2"
 
-/// The struct in the capsule PyTypedcall_AWAITED_NAME in the interpreter's own dictionary. The
-/// first consumer that finds no interface makes it. Never freed. Only the last field may grow.
+/// The struct in the capsule PyTypedcall_AWAITED_NAME in the interpreter's own dictionary. Made by
+/// the first consumer that finds no interface. Never freed. Only the last field may grow.
 typedef struct PyTypedcall_Awaited {
   const PyTypedcall_Interface *installed;  ///< NULL before an installation; accessed atomically
   PyInterpreterState *interpreter;         ///< the owner
@@ -54,7 +54,7 @@ static inline const PyTypedcall_Interface *PyTC_Arrived(void *state) {
 }
 #elif !TYPEDCALL_INTERNAL_IS_DECLARED
 
-// Records that the interface is installed. Changes the counters, so cached look-ups are repeated.
+// Records that the interface is installed. Changes a counter, so that cached look-ups are repeated.
 static inline void PyTC_Arrive(PyTypedcall_Awaited *awaited,
                                const PyTypedcall_Interface *installed) {
   const PyTypedcall_Interface *before =

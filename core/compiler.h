@@ -7,9 +7,9 @@
 #include <stdint.h>
 
 /// 1 on platforms with tags: 64-bit Linux, with GCC or Clang. Elsewhere it is 0: the same sources
-/// compile, but there are no tags and no slots. Windows has no tags, because a static table cannot
-/// hold an address in another module there. WebAssembly has none, because a function's address is
-/// an index there. The ABI needs 64 bits.
+/// compile, but there are no tags and no slots. Windows has no tags, because a static table there
+/// cannot contain addresses from another module. WebAssembly has none, because its function
+/// addresses are indices. The ABI needs 64 bits.
 ///
 /// Define TYPEDCALL_ALLOW_UNTESTED_PLATFORM before the first include to enable tags on macOS and
 /// other untested systems. It has no effect on Windows or 32-bit systems.
@@ -21,7 +21,7 @@
 #define TYPEDCALL_IS_SUPPORTED 0
 #endif
 
-// Platforms without tags use no GNU extensions, so that MSVC may compile them.
+// On platforms without tags, no GNU extensions are used, so that MSVC can compile the headers.
 #if TYPEDCALL_IS_SUPPORTED
 #define TYPEDCALL_COLD __attribute__((cold))
 #define TYPEDCALL_RARE __attribute__((noinline, cold))

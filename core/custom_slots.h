@@ -115,8 +115,8 @@ static inline int PyTC_HasData(const PyTypeObject *type) {
 }
 
 // True if the type's members begin where our data would end. CPython puts a heap type's members
-// behind the metaclass's data, so the type then has room for ours. (A static type's members may be
-// there by chance. The bytes are then readable, but not ours.)
+// after the metaclass's data, so such a type has room for our data. (A static type's members may be
+// at that address by chance. The bytes before them are then readable, but not ours.)
 static inline int PyTC_EndsAsOurs(const PyTypeObject *type) {
   return (const char *)type->tp_members ==
          (const char *)type + PyExtensibleType_DATA_OFFSET + sizeof(PyExtensibleHeapTypeData);
@@ -183,7 +183,7 @@ static inline PyCustomSlot *PyTC_Expected(const PyTypeObject *type, uintptr_t id
 /// Returns 1 if the type of `obj` is extensible, else 0. An extensible type may have no slots.
 static inline int PyCustomSlots_Check(PyObject *obj) { return PyTC_Data(Py_TYPE(obj)) != NULL; }
 
-/// Returns the length of the slot table, with skipped positions, or 0 if the type has no table.
+/// Returns the length of the slot table, including skipped positions, or 0 if there is no table.
 static inline Py_ssize_t PyCustomSlots_Count(PyObject *obj) {
   const PyExtensibleTypeData *data = PyTC_Data(Py_TYPE(obj));
   return data != NULL ? data->count : 0;

@@ -16,8 +16,8 @@
 //   Earlier versions of CPython give it the metaclass `type`, so it has no slots.
 // - Classes whose metaclass's __init__ does not run (type.__new__, Enum("X", ...)) or has not run
 //   yet (__init_subclass__, __set_name__): the first look-up in an attached thread settles the
-//   slots. Only __init__ reports a faulty `__customslots__`. Without it, such a class has no slots,
-//   and its subclasses cannot be made.
+//   slots. Only __init__ reports a faulty `__customslots__`. If __init__ does not run, a class with
+//   a faulty `__customslots__` has no slots and cannot be subclassed.
 // - Inside a metaclass's mro(), a class has no slots, because it has no bases yet.
 // - After assignment to `__class__`, an instance has the slots of its new class.
 // - After assignment to `__bases__`, the class keeps its slots, and new subclasses inherit them. So
@@ -127,8 +127,8 @@ static inline int PyExtensibleType_Ready(PyHeapExtensibleTypeObject *type,
 ///
 /// `module` may be NULL. `bases` is NULL, a type or a tuple of types. The type inherits slots in
 /// MRO order. The slots of the first base that has any keep their positions, and the type's own
-/// slots replace those with the same ID. The type's other slots come next, then those of other
-/// bases. If the type inherits no slots, its skipped positions stay. Subclasses inherit the slots.
+/// slots replace those with the same ID. The type's remaining slots follow, then the other bases'.
+/// If the type inherits no slots, its skipped positions stay. Subclasses inherit the slots.
 ///
 /// Returns a new reference, or NULL with ValueError for an invalid or repeated ID, TypeError if a
 /// base's metaclass cannot be combined with ours, or an exception from PyType_FromModuleAndSpec or

@@ -224,8 +224,8 @@ static inline PyForeignSlots_Table *PyTC_ForeignAdd(PyTypeObject *type,
 ///
 /// Returns 0, or -1 with ValueError (no slots, or an ID that is invalid, repeated, or registered
 /// with different data), TypeError (an extensible type, or one that cannot be weakly referenced),
-/// RuntimeError while the interpreter ends, or MemoryError. GIL: held. `interface` must be from the
-/// calling interpreter. The slots are registered for it only. After ValueError nothing has changed.
+/// RuntimeError if the interpreter is ending, or MemoryError. GIL: held. `interface` must be from
+/// the calling interpreter. The slots are registered for it only. ValueError changes nothing.
 static inline int PyForeignSlots_Register(const PyTypedcall_Interface *interface,
                                           PyTypeObject *type, const PyCustomSlot *slots,
                                           Py_ssize_t count) {

@@ -75,13 +75,13 @@ typedef struct PyTypedcall_Interface {
   /// Publishes `value` for `key` while `owner` lives. `equal` returns true if an existing value
   /// means the same as the offered one. It must not use the interface or run Python code. If it is
   /// NULL, only the same address is equal. `kept` (NULL, an object or a tuple of objects) is kept
-  /// as long as the value is needed, even if an equal value exists; `owner` is not. Returns
+  /// alive as long as the value is needed, even if an equal value exists; `owner` is not. Returns
   ///  - 1 if `value` is published; if it already was, it has one more owner;
   ///  - 0 if an equal value is published, which has one more owner now;
   ///  - PyTypedcall_CAME_BACK if an equal value of this owner was retracted and is published again;
   ///  - PyTypedcall_CONFLICT, with no exception set, if a different value is published;
   ///  - -1 with TypeError (`owner` cannot be weakly referenced), ValueError (an unknown space or a
-  ///    NULL argument), RuntimeError while the interpreter ends, or MemoryError.
+  ///    NULL argument), RuntimeError while the interpreter is ending, or MemoryError.
   ///
   /// The table takes `value` only if the result is 1 and `value` was not published before.
   /// `destroy` (may be NULL) is called once for each value taken, when no reference from `hold` is
@@ -141,7 +141,7 @@ static inline int PyTypedcall_IsUsable(const PyTypedcall_Interface *interface) {
 #endif
 
 // Returns a new reference to `dict[name]`, or NULL. `dict` may be any object or NULL. Sets no
-// exception. Raises a KeyboardInterrupt later. PyDict_GetItemString would call sys.unraisablehook.
+// exception; postpones a KeyboardInterrupt. PyDict_GetItemString would call sys.unraisablehook.
 static inline TYPEDCALL_RARE PyObject *PyTC_Look(PyObject *dict, const char *name) {
   if (dict == NULL || !PyDict_Check(dict)) return NULL;
   // Comparing keys can run Python code, which can release the dictionary.

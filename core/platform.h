@@ -60,7 +60,7 @@ static inline int PyTC_EqualsAcquire(const uint64_t *word, uint64_t value) {
 #define PyTypedcall_RATHER(condition) (condition)
 #endif
 
-// Clang inlines a whole function or nothing. This macro keeps the rare part out of line.
+// Clang inlines a function completely or not at all. This macro keeps the rare part out of line.
 #if defined(__clang__) && defined(__OPTIMIZE__)
 #define PyTypedcall_RARE_PART __attribute__((noinline))
 #else

@@ -79,7 +79,7 @@ static inline PyTC_Row *PyTC_TakeAllRows(PyTC_State *state, PyObject *owners) {
   return rows;
 }
 
-// Empties the struct before it releases the contents, because releasing can run any code.
+// Empties the struct before it releases the contents, because releasing them can run any code.
 static inline TYPEDCALL_COLD void PyTC_EmptyState(PyTC_State *state) {
   PyObject *const parts[] = {(PyObject *)state->metaclass, (PyObject *)state->reference_type,
                              (PyObject *)state->keeper_type, state->slot_names, state->combined};
@@ -314,11 +314,11 @@ static inline TYPEDCALL_COLD const PyTypedcall_Interface *PyTypedcall_Import(voi
 
 /// Returns the slot ID of `name` (UTF-8), which is the same for all modules of the interpreter. Use
 /// this for ideas without a registered ID. Prefix the name with the project's name, as in
-/// "scikit-foo.kernel". Other interpreters may allocate other IDs, so never keep an ID in a C
-/// static or a file.
+/// "scikit-foo.kernel". The ID may differ in another interpreter, so never keep it in a C static
+/// or a file.
 ///
 /// Returns 0 with ValueError (no name, or all 2^23 IDs are taken), UnicodeDecodeError, RuntimeError
-/// while the interpreter ends, or MemoryError. GIL: held. `interface` must be from the calling
+/// while the interpreter is ending, or MemoryError. GIL: held. `interface` must be from the calling
 /// interpreter. Source: SEP 200, "Allocated IDs".
 static inline uintptr_t PyCustomSlot_IDByName(const PyTypedcall_Interface *interface,
                                               const char *name) {

@@ -17,7 +17,7 @@ typedef struct PyCustomSlot {
 } PyCustomSlot;
 
 /// No slot has one of these IDs. EMPTY marks a free position at the end of a table. SKIP marks a
-/// position that is left out.
+/// skipped position.
 #define PyCustomSlot_ID_EMPTY ((uintptr_t)0x0)
 #define PyCustomSlot_ID_SKIP ((uintptr_t)0x1)
 
@@ -31,13 +31,13 @@ typedef struct PyCustomSlot {
 #define PyCustomSlot_REGISTRAR_RUNTIME 0xff  ///< for PyCustomSlot_IDByName
 
 /// The allocated ID for a registrar (0-0xff), an idea (0-0xffff) and a version of the idea
-/// (0-0x7f). Versions are incompatible. A constant expression. Excess bits are ignored.
+/// (0-0x7f). Different versions are incompatible. A constant expression. Excess bits are ignored.
 #define PyCustomSlot_ID(registrar, idea, version)                                \
   ((((uintptr_t)(registrar)&0xffu) << 24) | (((uintptr_t)(idea)&0xffffu) << 8) | \
    (((uintptr_t)(version)&0x7fu) << 1) | 1u)
 
-/// The ID for an address that both sides know, which must be even and not NULL. Nothing else may
-/// get this address while the ID is in use.
+/// The ID for an address that both sides know. The address must be even and not NULL, and nothing
+/// else may be placed there while the ID is in use.
 #define PyCustomSlot_POINTER_ID(address) ((uintptr_t)(const void *)(address))
 
 /// SEP 201's native-callable slot: the offset of the instance's table of native functions.

@@ -119,7 +119,7 @@ static inline PyObject *PyTC_StaticDict(PyTypeObject *type) {
   return dict;
 }
 
-// As PyWeakref_GetRef of 3.13: 1 (a new reference), 0 (dead) or -1. Sets and clears no exception.
+// Like 3.13's PyWeakref_GetRef: 1 (a new reference), 0 (dead) or -1. Sets and clears no exception.
 static inline int PyTC_GetReferent(PyObject *reference, PyObject **object) {
 #if PY_VERSION_HEX >= 0x030D0000 && !defined(Py_LIMITED_API)
   return PyWeakref_GetRef(reference, object);
@@ -143,7 +143,7 @@ static inline int PyTC_IsUnshared(PyTypeObject *type) {
 #if defined(Py_LIMITED_API) && !defined(Py_TARGET_ABI3T)
   // The headers of 3.12 read 64 bits of the object, but from 3.14 on the count is the lower half.
   return (uint32_t)Py_REFCNT((PyObject *)type) == 1;
-#else  // free-threaded builds add a number of 60 bits to the counts of classes
+#else  // free-threaded builds add a 60-bit number to the counts of classes
   return Py_REFCNT((PyObject *)type) == 1;
 #endif
 }

@@ -47,7 +47,7 @@ static inline int PyTC_CheckMember(const PyType_Spec *spec, const PyMemberDef *m
 #endif
   const int extends = spec->basicsize < 0;
   const int special = PyTC_SpecialField(member) != 0;
-  // A special member is the offset of a pointer. The lengths of other members are not checked.
+  // A special member gives the offset of a pointer. The lengths of other members are not checked.
   const Py_ssize_t length = special ? (Py_ssize_t)sizeof(PyObject *) : 1;
   const char *fault = NULL;
   if (!extends && (member->flags & Py_RELATIVE_OFFSET)) {
@@ -148,7 +148,7 @@ static inline PyObject *PyTC_ExtendBase(PyTypeObject *metaclass, PyObject *modul
   PyType_Spec absolute = *spec;
 #if PY_VERSION_HEX >= 0x030C0000
   // CPython 3.12 and 3.13 treat the offsets of special members as absolute, and builds with
-  // assertions abort if they are relative. PyTC_PlaceSpecial puts in the right ones.
+  // assertions abort if they are relative. PyTC_PlaceSpecial sets the correct ones later.
   absolute.slots = PyTC_Absolute(spec, (Py_ssize_t)sizeof(PyObject));
   if (absolute.slots == NULL) return NULL;
   PyObject *type = PyExtensibleType_FromMetaclass(metaclass, module, &absolute, bases);
@@ -207,7 +207,7 @@ static inline int PyTC_PlaceSpecial(PyTypeObject *type, const PyType_Spec *spec)
     if (field == 0) continue;
     const Py_ssize_t offset = start + m->offset;
     memcpy((char *)type + field, &offset, sizeof(offset));
-    // Special members are not attributes, but CPython leaves `__vectorcalloffset__` there.
+    // Special members are not attributes, but CPython leaves `__vectorcalloffset__` in tp_dict.
     PyObject *left = PyTC_Look(type->tp_dict, m->name);
     const int is_left = left != NULL;
     Py_XDECREF(left);

@@ -15,7 +15,7 @@
 #define TYPEDCALL_CORE_VERSION_H_ 10200
 #endif
 
-// Including a file that does not exist stops the compiler. More errors would hide the first one.
+// Including a nonexistent file stops the compiler. Further errors would hide the first one.
 #ifndef TYPEDCALL_INTERNAL_STOP
 #define TYPEDCALL_INTERNAL_STOP "typedcall: the error above says why this stops here"
 #endif

@@ -21,7 +21,7 @@ BAZEL_FLAGS = [
     "--test_output=summary",
 ]
 
-# The limit is three times the size of a full run.
+# The limit is three times the size of a full run's results.
 DISK_CACHE_LIMIT = 8 << 30
 
 

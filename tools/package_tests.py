@@ -43,7 +43,7 @@ WITH_JIT = ["test_api", "test_api_calls", "test_ctypes", "test_cffi", "test_life
 # Seconds. The limit is high because some files compile modules and Numba functions.
 FILE_LIMIT = 900
 
-# A name that only this run has.
+# A name that is unique to this run.
 RUN = f"{os.getpid()} {time.time_ns()}"
 # The state of work that is done once per run, keyed by folder.
 _made, _reasons, _installed = {}, {}, {}

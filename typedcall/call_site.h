@@ -137,12 +137,12 @@ class call_site;
 
 /// Caches the results of find() for one request and many callables. Finds only functions that take
 /// neither self nor a place for the result. Call find() before each call: `if (auto f =
-/// site.find(callable)) y = f(x);`. A site belongs to one interpreter: make it with the interface
-/// of this interpreter, and keep it in module state. With a null interface, the side table is not
-/// searched. GIL: held for all methods. On free-threaded builds, a site belongs to one thread. The
-/// site holds no references to callables or tags. The result is valid while the caller holds a
-/// reference to the callable and the owner of the tag is alive. The owner is normally the module or
-/// class of the callable. It is another one if a class hides the method or a module is imported
+/// site.find(callable)) y = f(x);`. A site belongs to one interpreter: make it with that
+/// interpreter's interface, and keep it in module state. With a null interface, the side table is
+/// not searched. GIL: held for all methods. On free-threaded builds, a site belongs to one thread.
+/// The site holds no references to callables or tags. The result is valid while the caller holds a
+/// reference to the callable and the tag's owner is alive. The owner is normally the callable's
+/// module or class. It is a different object if a class hides the method or a module is imported
 /// twice. Use typedcall::resolve() if the owner may be destroyed between find() and the call, by
 /// other Python code or by a thread without the GIL.
 template <class R, class... A>

@@ -53,8 +53,8 @@ class callback;
 ///   length must be 1.
 ///
 /// The C function returns the result of the typed function, or 0 if the typed function returns
-/// void. After an exception, the C function returns the on_error() value until check() reports the
-/// exception.
+/// void. After an exception, the C function returns the error value (see on_error()) until check()
+/// reports the exception.
 ///
 ///     typedcall::callback<double(double, void *), double(double)> f(interface, callable);
 ///     if (!f) return nullptr;
@@ -84,8 +84,7 @@ class callback<R(P...), Result(A...)> {
         length_(length) {}
   callback(const callback &) = delete;
   callback &operator=(const callback &) = delete;
-  /// If check() has not reported an exception, passes the exception to sys.unraisablehook. GIL:
-  /// held.
+  /// Passes an exception that check() has not reported to sys.unraisablehook. GIL: held.
   ~callback() { waiting_.tell(function_.callee().get()); }
 
   /// GIL: optional for this member, and for all others that do not mention the GIL.
@@ -95,11 +94,10 @@ class callback<R(P...), Result(A...)> {
   /// Returns the data pointer for the library.
   void *data() { return this; }
   /// Sets the value that the C function returns after an exception. The default is NaN, -1 or NULL.
-  /// on_error() must be called before the library calls the function, because no lock guards the
-  /// value.
+  /// Call this before the library calls the function, because no lock guards the value.
   void on_error(error_type value) { error_ = value; }
-  /// Returns false and sets the exception if a call has raised an exception since the last check().
-  /// GIL: held.
+  /// Returns false and sets the exception if a call has raised one since the last check(). GIL:
+  /// held.
   bool check() { return !waiting_.raise(); }
   /// For the tp_traverse of an object that owns the callback.
   int traverse(visitproc visit, void *arg) const {

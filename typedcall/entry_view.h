@@ -68,7 +68,7 @@ PyNative_INLINE enum PyNativeHold PyNativeView_Internal_Hold(uintptr_t flags) {
 }
 
 // Returns the verdict for valid flags. RETURNS_STATUS takes precedence over MAY_RAISE. An entry
-// with DIFFERS may have another error value, such as 5 for Cython's `except 5`.
+// with DIFFERS may have a different error value, such as 5 for Cython's `except 5`.
 PyNative_INLINE enum PyNativeVerdict PyNativeView_Internal_Verdict(uintptr_t flags) {
   if ((flags & PyNativeCallable_FALLS_BACK) != 0) return PyNativeVerdict_FALLS_BACK;
   if ((flags & PyNativeCallable_RETURNS_STATUS) != 0) return PyNativeVerdict_STATUS;

@@ -102,7 +102,7 @@ class fallback_function;
 /// end while the callable runs. If the interpreter is ending or has ended, the call fails without
 /// setting an exception. Before 3.15, a call that falls back after the end of the main interpreter
 /// never returns, except in the thread that ends the interpreter. Before 3.15, the end of a
-/// subinterpreter is not detected, so a function must not be called after it.
+/// subinterpreter is not detected, so a function must not be called afterwards.
 ///
 /// The GIL must be held to copy or destroy a non-empty function. flags() shows whether a call needs
 /// the GIL.
@@ -160,9 +160,9 @@ class fallback_function<R(A...)> {
   }
 
   /// Makes a call with numbers whose types may differ from the types of the parameters. An int may
-  /// be passed for any int type. An int, float or double may be passed for a float or double.
-  /// Doubles are rounded to floats. If an int is out of range, the Python callable is called with
-  /// the same values.
+  /// be passed for any int type. An int, float or double may be passed for a float or double. A
+  /// double passed for a float is rounded. If an int is out of range, the Python callable is called
+  /// with the same values.
   template <class... Given, class = std::enable_if_t<(internal::is_other_number<Given, A> || ...)>>
   R operator()(Given... args) const {
     static_assert(

@@ -67,7 +67,7 @@ class invoker {
   }
 
   /// True if the returned value is certainly a result. If false, it may still be one, an exception
-  /// may be set, or the function falls back. GIL: none.
+  /// may be set, or the function may have fallen back. GIL: none.
   bool is_result(native_value result) const {
     return ((result.bits & check_.mask) == check_.expected) == check_.is_value_if_equal;
   }

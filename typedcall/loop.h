@@ -42,8 +42,8 @@ struct loop_options {
   /// must check the type of self.
   object_ref self;
   /// Called for each element for which the function falls back. Required for entries with
-  /// FALLS_BACK and ignored for others. Defaults to the callable of the resolution if the loop is
-  /// made from a resolution.
+  /// FALLS_BACK and ignored for others. If the loop is made from a resolution, the default is the
+  /// resolution's callable.
   object_ref callable;
   /// Forces the use of this kernel.
   std::optional<loop_kernel> asked;
@@ -181,8 +181,8 @@ class loop {
  private:
   loop() = default;
 
-  // Binds `callable` to `self` if it is an unbound method. On failure, returns null with an
-  // exception set.
+  // Returns `callable`, bound to `self` if it is an unbound method. On failure, returns null and
+  // sets an exception.
   static object_ref bound_to(PyObject *self, PyObject *callable) {
     if (self == nullptr || !internal::is_unbound(callable)) return object_ref::borrow(callable);
     const descrgetfunc get = Py_TYPE(callable)->tp_descr_get;

@@ -1,4 +1,4 @@
-// METH_TYPED with the names of the post that proposed it. The module in the post compiles with this
+// METH_TYPED with the names from the post that proposed it. The post's module compiles with this
 // header. The post names only T_C_LONG; the other codes are from PyPy. Self-contained. New modules
 // should include typedcall/typed_method.h instead. Source: M. Bernstein, "Type information for
 // faster Python C extensions"; docs/ABI.md, section 4.

@@ -154,10 +154,10 @@ static inline const PyNativeCallableTable *PyNativeCallable_InstanceTable(PyObje
 }
 
 #if TYPEDCALL_IS_SUPPORTED
-// True if `type` uses the `__call__` of the type with the slot, which is the last such type in the
-// MRO. The `__call__` attributes are compared, because all classes with a `__call__` in Python have
-// the same tp_call. Also false if a type in between has its own slot and `__call__`, which only
-// costs speed. Borrowed references are enough, because no other code runs in between.
+// True if `type` uses the `__call__` of the slot's owner, the last type in the MRO with the slot.
+// The `__call__` attributes are compared, because all classes with a `__call__` in Python have the
+// same tp_call. Also false if a type in between has its own slot and `__call__`, which only costs
+// speed. Borrowed references are enough, because no other code runs meanwhile.
 static inline TYPEDCALL_COLD int PyNativeCallable_Internal_SlotIsCalled(PyTypeObject *type) {
   PyTypeObject *owner = type;
   const PyTypedcall_SavedError saved = PyTypedcall_SaveError();
@@ -188,8 +188,8 @@ static inline TYPEDCALL_COLD int PyNativeCallable_Internal_SlotIsCalled(PyTypeOb
 }
 #endif
 
-/// Returns the table of the instance, or NULL if a subclass overrides `__call__`. GIL: held. Keeps
-/// a pending exception and sets none. Source: docs/ABI.md, section 1.
+/// Returns the instance's table, or NULL if there is none or a subclass overrides `__call__`. GIL:
+/// held. Keeps a pending exception and sets none. Source: docs/ABI.md, section 1.
 static inline const PyNativeCallableTable *PyNativeCallable_CallTable(PyObject *object) {
 #if TYPEDCALL_IS_SUPPORTED
   const PyNativeCallableTable *table = PyNativeCallable_InstanceTable(object);

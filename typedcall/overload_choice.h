@@ -26,7 +26,7 @@ enum PyNativeRank {
 /// float, complex double, complex float, text, object). A long double counts as a double. BOOL
 /// includes NumPy's bools. INT includes NumPy's integers and all other objects with `__index__`. An
 /// ARRAY has `__index__` and a length. Pointers and buffers have a rank only for LEFT_OUT, because
-/// an object must be converted to see whether it suits. Source: docs/ABI.md, 8.7.
+/// only a conversion shows whether an object suits. Source: docs/ABI.md, 8.7.
 #define PyNativeGiven_LIST(X)                                         \
   X(LEFT_OUT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT) \
   X(BOOL, EXACT, NEAR, SAFE, SAFE, SAFE, SAFE, NONE, SAFE)            \

@@ -130,8 +130,8 @@ PyObject *direct_vectorcall(PyObject *function, PyObject *const *args, std::size
   return cpythons_vectorcall.load(std::memory_order_relaxed)(function, args, nargsf, keywords);
 }
 
-/// Sets the faster vectorcall function for the function of the module with this def. `type` is the
-/// type of the argument, int or float. Returns 0, or -1 with an exception set. GIL: held.
+/// Sets the faster vectorcall function for the module's function with this def. `type` is the
+/// argument's type, int or float. Returns 0, or -1 with an exception set. GIL: held.
 TYPEDCALL_RARE inline int make_direct(PyObject *module, const PyMethodDef *def,
                                       PyTypeObject *type) {
   PyObject *name = PyUnicode_FromString(def->ml_name);
@@ -326,7 +326,7 @@ template <class... Methods>
 explicit method_table(const Methods &...) -> method_table<sizeof...(Methods)>;
 
 /// The defs of the methods of a type, including class methods and static methods. Must be `static`.
-/// Types of several interpreters can share a table:
+/// Types in different interpreters can share a table:
 ///
 ///     static typedcall::type_method_table methods{
 ///         typedcall::def<length>("length", typedcall::takes_self)};

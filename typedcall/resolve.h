@@ -55,7 +55,7 @@ class signature_copy {
 
 /// An entry that was found, with a copy of its signature.
 struct resolution {
-  signature_copy signature;  ///< the signature of the provider, not of the request
+  signature_copy signature;  ///< the provider's signature, not the requested one
   std::uintptr_t flags = 0;
   void *funcptr = nullptr;
   place where = place::instance_slot;
@@ -107,8 +107,8 @@ bool find_safe_entry(const PyTypedcall_Interface *interface, PyObject *callable,
 
 /// Calls found(entry, place, casting) with the best entry. The entry may be valid only during this
 /// call. With keeping::held, also passes the reference that keeps the entry valid. Returns false if
-/// there is no entry. Only keeping::held may set an exception, which is MemoryError. `may_cast` can
-/// be false if the caller never allows casting::safe. GIL: held.
+/// there is no entry. Only with keeping::held can this set an exception (MemoryError). `may_cast`
+/// can be false if the caller never allows casting::safe. GIL: held.
 template <keeping kept, bool may_cast = true, class Found>
 bool find_entry(const PyTypedcall_Interface *interface, PyObject *callable, const request &asked,
                 const Found &found) {
@@ -232,8 +232,8 @@ TYPEDCALL_INTERNAL_DEFINE held_entry find_typed(const PyTypedcall_Interface *int
 
 /// Returns the best entry of `callable` for `asked`. The places are searched in the order of
 /// typedcall::place. In each place, an entry with the same signature is preferred to an equivalent
-/// entry. If no place has such an entry and safe casting is allowed, returns the first entry with
-/// the cheapest conversions. Returns nullopt without an exception if no entry is found or memory
+/// one. If no place has either and safe casting is allowed, returns the first entry with the
+/// cheapest conversions. Returns nullopt without an exception if no entry is found or memory
 /// runs out. `interface` comes from PyTypedcall_Import(). If `interface` is null, the side table is
 /// not searched. `callable` may have any type. GIL: held. May collect garbage.
 inline std::optional<resolution> find(const PyTypedcall_Interface *interface, PyObject *callable,
@@ -363,8 +363,8 @@ struct finder {
 /// A function without self. Entries that take self are never found, even if `can` includes
 /// TAKES_SELF.
 using plain = internal::finder<function>;
-/// A function with its self, from a bound method, a function of a module, or an instance with a
-/// table. The signature does not include self.
+/// A function with its self, from a bound method, a module function, or an instance with a table.
+/// The signature does not include self.
 using bound = internal::finder<bound_function>;
 /// A function that takes self, from an unbound method such as `Type.method`.
 using unbound = internal::finder<unbound_function>;

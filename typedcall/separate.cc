@@ -1,6 +1,6 @@
-// Contains the function bodies that TYPEDCALL_SEPARATE leaves out of the other files of a project.
-// Compile this file with the same options (in C projects with cc -x c). Link it into each shared
-// object or program.
+// Contains the function bodies that TYPEDCALL_SEPARATE leaves out of a project's other files.
+// Compile this file with the same options as those (in C projects with cc -x c). Link it into each
+// shared object or program.
 #ifdef TYPEDCALL_CORE_COMPILER_H_
 #error "typedcall/separate.cc: compile it alone; in a unity build it cannot follow other files"
 #endif

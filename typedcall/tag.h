@@ -22,8 +22,8 @@
 extern "C" {
 #endif
 
-// Like a ctypes prototype, a tag is not checked against the C function. If the function has another
-// signature, calls crash.
+// Like a ctypes prototype, a tag is not checked against the C function. If the function has a
+// different signature, calls crash.
 //
 //   what you have                              what tags it
 //   defs by PyTypedMethod_METHOD_DEF           PyTypedMethod_AddTags, when the module is executed
@@ -77,7 +77,7 @@ static inline int PyNativeCallable_Internal_AreEqual(const void *a, const void *
 }
 
 // Publishes a checked table. Returns the result of interface->publish(), or -1 with ValueError set
-// for a conflict. `kept` may be NULL. It is kept alive with the published table.
+// for a conflict. `kept` (may be NULL) is kept alive with the published table.
 static inline TYPEDCALL_COLD int PyNativeCallable_Internal_Publish(
     const PyTypedcall_Interface *interface, int space, const void *key, PyObject *owner,
     const char *name, const PyNativeCallableTable *table, void (*destroy)(const void *value),
@@ -97,7 +97,7 @@ static inline TYPEDCALL_COLD int PyNativeCallable_Internal_Publish(
   }
 }
 
-// PyTypedMethod_TagDef without the checks of the name and the table.
+// Like PyTypedMethod_TagDef, but does not check the name and the table.
 static inline TYPEDCALL_COLD int PyTypedMethod_Internal_TagDef(
     const PyTypedcall_Interface *interface, const PyMethodDef *def, PyObject *owner,
     const PyNativeCallableTable *table, void (*destroy)(const void *value), PyObject *kept) {
@@ -150,15 +150,15 @@ static inline int PyNativeCallable_Internal_TagObject(const PyTypedcall_Interfac
 /// Like PyTypedMethod_TagDef, for an object without a PyMethodDef. An object that does not support
 /// weak references is kept alive until it is untagged. GIL: held.
 ///
-/// An object with a def may also be tagged. The tag of the object is used if the tag of the def has
-/// no suitable entry. The two tags are not compared and may differ.
+/// An object with a def may also be tagged. The object's tag is used if the def's tag has no
+/// suitable entry. The two tags are not compared and may differ.
 static inline int PyNativeCallable_TagObject(const PyTypedcall_Interface *interface,
                                              PyObject *object, const PyNativeCallableTable *table,
                                              void (*destroy)(const void *value)) {
   return PyNativeCallable_Internal_TagObject(interface, object, table, destroy, NULL);
 }
 
-/// Removes the tag of a def for all its owners. Returns 1, or 0 if there is no tag. Never fails.
+/// Removes the def's tag, for all of its owners. Returns 1, or 0 if there is no tag. Never fails.
 /// The table is kept as long as an owner lives, because other threads may be reading it. GIL: held.
 static inline int PyTypedMethod_UntagDef(const PyTypedcall_Interface *interface,
                                          const PyMethodDef *def) {
@@ -236,7 +236,7 @@ static inline int PyTypedMethod_Internal_TagCallable(const PyTypedcall_Interface
   return taken;
 }
 
-/// Publishes `table` for the def of a callable of another module. The owner is the module of a
+/// Publishes `table` for the def of another module's callable. The owner is the module of a
 /// function, or the class of a method (`list.append`, `[].append`, `dict.fromkeys`). Any other
 /// function is its own owner. The results are those of PyTypedMethod_TagDef. Raises TypeError for
 /// objects without a PyMethodDef. GIL: held.

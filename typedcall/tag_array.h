@@ -1,6 +1,6 @@
-// Tags the defs of an existing method array by changing their names and flags. No functions may
-// have been made from the array yet. For arrays of other modules, use typedcall/tag.h. Source:
-// docs/ABI.md, section 4.
+// Tags the defs in an existing method array by changing their names and flags, before any function
+// is made from the array. For arrays in other modules, use typedcall/tag.h. Source: docs/ABI.md,
+// section 4.
 #include "core/version.h"
 
 #ifndef TYPEDCALL_TAG_ARRAY_H_
@@ -68,8 +68,8 @@ static inline int PyTypedMethod_Internal_CheckDef(const PyMethodDef *def,
   return 1;
 }
 
-// Must be called after CheckDef. A field with the right value must not be written, because another
-// interpreter may be reading it.
+// Must be called after CheckDef. Does not write a field that already has the right value, because
+// another interpreter may be reading it.
 static inline void PyTypedMethod_Internal_ChangeDef(PyMethodDef *def,
                                                     const PyTypedMethodMetadata *metadata) {
   // The name is changed first, because readers that find the flag bits read the memory before the
@@ -85,7 +85,7 @@ static inline void PyTypedMethod_Internal_ChangeDef(PyMethodDef *def,
 /// any def.
 ///
 /// Returns 0 on success. On failure, returns -1 with ValueError set and changes nothing. The call
-/// fails if the metadata are invalid, or if the def has another name or other metadata. GIL: held.
+/// fails if the metadata are invalid, or if the def's name or existing metadata differ. GIL: held.
 static inline int PyTypedMethod_TagInPlace(PyMethodDef *def,
                                            const PyTypedMethodMetadata *metadata) {
   if (def == NULL || def->ml_name == NULL) {

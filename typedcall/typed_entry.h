@@ -46,9 +46,9 @@
 ///       PyTypedMethod_ENTRY(0, distance, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE),
 ///       PyTypedMethod_ENTRY(0, distance_on_earth, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE));
 ///
-/// The codes are the result of `made` and up to 12 arguments. If the function takes self, the first
-/// argument is OBJECT. `defaults` must be in parentheses: (1, 0.5). The wrapper should use the same
-/// defaults. The entry of the full function should come first in the table.
+/// The codes are for the result of `made` and up to 12 arguments. If the function takes self, the
+/// first argument is OBJECT. `defaults` must be in parentheses: (1, 0.5). The wrapper should use
+/// the same defaults. The entry of the full function should come first in the table.
 #define PyTypedMethod_WITH_DEFAULTS(made, function, defaults, ...)                        \
   PyTypedMethod_Internal_MAKE(                                                            \
       made,                                                                               \
@@ -84,8 +84,7 @@ PyNativeType_LIST(PyTypedMethod_Internal_ROW)
 #define PyTypedMethod_Internal_ENTRY(flags, function, type, ...) \
   { PyTypedMethod_Internal_TEXT(__VA_ARGS__), (uintptr_t)(flags), (void *)(function) }
 #else
-// A bit-field of negative width does not compile, and the error message contains the name of the
-// bit-field.
+// A bit-field of negative width does not compile, and the error message contains its name.
 #define PyTypedMethod_Internal_ENTRY(flags, function, type, ...)                                  \
   {                                                                                               \
     PyTypedMethod_Internal_TEXT(__VA_ARGS__),                                                     \
@@ -162,8 +161,8 @@ PyNativeType_LIST(PyTypedMethod_Internal_ROW)
 #define PyTypedMethod_Internal_EACH_12(each, last, none, r, a, ...) \
   each(12, a) PyTypedMethod_Internal_EACH_11(each, last, none, r, __VA_ARGS__)
 
-// Defines a function with the type of these codes that returns `call`. C does not allow `return`
-// with a void expression. The macro must be followed by a semicolon.
+// Defines a function of the type that these codes describe. It returns `call`. C does not allow
+// `return` with a void expression. The macro must be followed by a semicolon.
 #define PyTypedMethod_Internal_MAKE(made, call, ...)                                         \
   static PyTypedMethod_Internal_RESULT(__VA_ARGS__)                                          \
       made(PyTypedMethod_Internal_EACH(PARAMETER_AND_COMMA, PARAMETER, void, __VA_ARGS__)) { \

@@ -1,5 +1,5 @@
-// METH_TYPED, which is metadata before the `ml_name` of a PyMethodDef in memory. Defines the
-// structs, functions that read the metadata, and macros for tagged defs. Source: M. Bernstein,
+// METH_TYPED: metadata stored in memory before the `ml_name` of a PyMethodDef. Defines the structs,
+// functions that read the metadata, and macros for tagged defs. Source: M. Bernstein,
 // "Type information for faster Python C extensions"; PyPy's branch py3.10-mb-typed-sig-experiments;
 // docs/ABI.md, section 4.
 #include "core/version.h"
@@ -65,8 +65,8 @@ typedef struct PyTypedMethodMetadata {
 #define PyTypedMethod_SIZE \
   ((uint32_t)(offsetof(PyTypedMethodMetadata, pypy) + offsetof(PyPyTypedMethodMetadata, ml_name)))
 
-/// The struct of Bernstein's post, for METH_O functions. Readers can distinguish the structs,
-/// because `ret_type` is at the offset of padding in PyPy's struct.
+/// The struct from Bernstein's post, for METH_O functions. Readers can distinguish the structs,
+/// because PyPy's struct has padding at the distance of this `ret_type` from the name.
 typedef struct PyTypedMethod_OneArgMetadata {
   int arg_type;  ///< a T_* code
   int ret_type;  ///< a T_* code, never 0
@@ -76,9 +76,9 @@ typedef struct PyTypedMethod_OneArgMetadata {
 
 // --- Readers -----------------------------------------------------------------------------------
 //
-// In all readers, `def` may be any PyMethodDef or NULL. May be called from any thread and
-// interpreter without the GIL. Calls no Python function and sets no exception. Memory before
-// `ml_name` is read only if the flag bits and the size in the header show that the memory exists.
+// In all readers, `def` may be any PyMethodDef or NULL. Readers may be called from any thread and
+// interpreter without the GIL. They call no Python function and set no exception. They read memory
+// before `ml_name` only if the flag bits and the size in the header show that the memory exists.
 
 /// Returns the header that typedcall adds before the name. Returns NULL if the def does not have
 /// both flag bits or the header is invalid.
@@ -101,7 +101,7 @@ static inline const PyNativeCallableTable *PyTypedMethod_Table(const PyMethodDef
   return metadata != NULL ? metadata->table : NULL;
 }
 
-/// The size of the longest signature that PyPy's codes can express, with a NUL.
+/// The size of the longest signature that PyPy's codes can express, including the NUL.
 #define PyTypedMethod_PYPY_LENGTH (PyNativeSignature_MAX_ARGS + 4)
 
 // Returns METH_O, METH_FASTCALL, or 0 for any other calling convention. PyPy reads only these two.
@@ -184,10 +184,9 @@ static inline int PyTypedMethod_ReadOneArg(const PyMethodDef *def, PyNativeCalla
                                       entry, signature);
 }
 
-/// Reads the type codes in PyPy's struct or the struct of Bernstein's post. Fills `entry`, and
-/// writes its signature to `signature`. `signature` must live as long as the entry. Returns 1, or 0
-/// if the def has no such struct, has unknown codes, or has a negative `ret_type` in the post's
-/// struct.
+/// Reads the type codes in PyPy's struct or the post's struct. Fills `entry`, and writes its
+/// signature to `signature`, which must live as long as the entry. Returns 1, or 0 if the def has
+/// no such struct, has unknown codes, or has a negative `ret_type` in the post's struct.
 static inline int PyTypedMethod_ReadPyPy(const PyMethodDef *def, PyNativeCallableEntry *entry,
                                          char signature[PyTypedMethod_PYPY_LENGTH]) {
   if (def == NULL || def->ml_name == NULL || (def->ml_flags & METH_TYPED) == 0) return 0;
@@ -322,8 +321,8 @@ static inline int PyTypedMethod_ReadPyPy(const PyMethodDef *def, PyNativeCallabl
 // --- Sibling symbols -----------------------------------------------------------------------------
 
 /// The type of a sibling symbol `_PyPyTyped_<name>`. Sibling symbols need neither flag bits nor the
-/// side table. Readers compare the address of the def, so they never use the symbol of another
-/// function. typedcall/sibling_symbol.h reads sibling symbols.
+/// side table. Readers compare the address of the def, so they never use another function's symbol.
+/// typedcall/sibling_symbol.h reads sibling symbols.
 typedef struct PyTypedMethod_Sibling {
   const PyMethodDef *def;
   const PyNativeCallableTable *table;
@@ -343,12 +342,12 @@ typedef struct PyTypedMethod_Sibling {
 #define PyTypedMethod_Internal_AS_IT_IS __attribute__((used))
 #endif
 
-/// Defines the sibling symbol of `def`, an element of a static array. `name` is the name of the
-/// def, not quoted. The symbol offers the table of the metadata `variable`. Example:
+/// Defines the sibling symbol of `def`, an element of a static array. `name` is the def's name,
+/// without quotes. The symbol offers the table of the metadata `variable`. Example:
 /// PyTypedMethod_SIBLING(inc, methods[0], inc_typed). Use this macro at file scope, after
-/// the array and outside C++ namespaces. The symbol is exported, unless a version script of the
-/// linker hides it. A shared object can use each name only once, so two types of a module cannot
-/// both have a method with this name.
+/// the array and outside C++ namespaces. The symbol is exported, unless a linker version script
+/// hides it. A shared object can use each name only once, so it cannot define sibling symbols for
+/// two methods of the same name, even in different types.
 #define PyTypedMethod_SIBLING(name, def, variable)                                  \
   PyTypedMethod_Internal_SYMBOL __attribute__((visibility("default")))              \
   const PyTypedMethod_Sibling _PyPyTyped_##name;                                    \

@@ -62,7 +62,7 @@ def application(bench):
 
 
 def per_point(bench):
-    """One iteration of these benchmarks maps a million points."""
+    """Returns the samples per point. One iteration of these benchmarks maps a million points."""
     groups = bench.program("loops", "/(map_(d_d|dd_d|l_l)|integrate)/(pointer|loop|direct|vectorcall)$")
     return [Group(group.name, {name: [each / 1e6 for each in taken]
                                for name, taken in group.samples.items()}) for group in groups]

@@ -18,7 +18,7 @@ from results import Group, NotHere, reason_of
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LIBRARIES = ("apache-tvm-ffi", "apsw", "cffi", "cinderx", "cython", "dask", "distributed", "duckdb", "jax", "jaxlib",
              "matplotlib", "nanobind", "numba", "numpy", "pyarrow", "pybind11", "pyerfa", "scipy")
-#: Debian packages of C libraries with callbacks.
+#: Debian packages of the C libraries that take callbacks.
 DEBIAN_LIBRARIES = ("libcubature0", "libgsl27", "libnlopt0", "libsundials-cvode6")
 #: The timeout of one benchmark, in seconds.
 TIME_LIMIT = 600

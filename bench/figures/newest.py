@@ -71,7 +71,7 @@ def in_their_root(topic, bench, only):
 
 def newer_pypy(suite):
     def measure(bench):
-        # Set up the PyPy first, because this must not count towards the timeout.
+        # Set up PyPy first, because this must not count towards the timeout.
         subprocess.run(["tools/pypy_newer", "--suite", suite, "setup"], check=False)
         file = bench.run(["tools/pypy_newer", "--suite", suite, "bench", "{json}", "--rounds",
                           bench.rounds(5, 3), "--calls", bench.rounds(5_000_000, 1_000_000)])

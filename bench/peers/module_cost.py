@@ -27,7 +27,7 @@ def cxx(include=()):
 
 
 def available_ways():
-    """Returns the available ways by name, and the reasons why others are not available."""
+    """Returns the available ways by name, and the reasons why the rest are not available."""
     ways = {
         "by_hand": Way("by hand, C", module_text.by_hand, ".c", ["-std=c99"], [], None),
         "typedcall": Way("typedcall", module_text.typedcall, ".cc", cxx(), [], None),

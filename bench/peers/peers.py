@@ -261,7 +261,7 @@ OWN = ("by_hand", "by_hand_again", "like_clinic", "typedcall", "typedcall_may_th
 
 
 def build(shop, names):
-    """Returns the modules by name, and the reasons why others are unavailable. Exits if one of the project's own
+    """Returns the modules by name, and the reasons why the rest are unavailable. Exits if one of the project's own
     modules does not build."""
     modules, skipped = {}, {}
     for name in names:

@@ -4,7 +4,7 @@
 
 #include "core/platform.h"
 
-#define PyTC_KNOWN_DEFS 4096  // pairs of defs, the more recently used one first
+#define PyTC_KNOWN_DEFS 4096  // stored in pairs, with the more recently used def first
 
 typedef struct PyTC_KnownDef {
   const PyMethodDef *def;
@@ -18,9 +18,9 @@ typedef struct PyTC_DefMemory {
   int is_closed;         // the interpreter is ending, so nothing is cached
 } PyTC_DefMemory;
 
-// A new def may have the address of a freed one. A def on the heap has no sibling symbol, so the
-// answer stays right. Compares name and function, because a shared object may have been loaded
-// there.
+// A new def may have the address of a freed one. If both are on the heap, neither has a sibling
+// symbol, so the answer stays right. Compares name and function, because a different shared object
+// may have been loaded at the address.
 static inline int PyTC_IsKnown(const PyTC_KnownDef *known, const PyMethodDef *def) {
   return known->def == def && known->name == def->ml_name && known->function == def->ml_meth;
 }

@@ -4,7 +4,7 @@
 
 #include "core/rendezvous/interpreter_state.h"
 
-// Links an owner and a row. It is in a list of its owner and in a list of its row.
+// Links an owner and a row. Each link is in its owner's list and in its row's list.
 typedef struct PyTC_Ownership {
   struct PyTC_Owner *owner;
   PyTC_Row *row;

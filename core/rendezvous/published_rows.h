@@ -21,7 +21,7 @@ static inline PyTC_Row *PyTC_NewRow(int space, const void *key, const void *valu
 static inline void PyTC_AddRow(PyTC_State *state, PyTC_Row *row) {
   row->is_in_table = 1;
   PyTC_TableInsert(&state->tables[row->space], row);
-  // Count after the insertion, or else a reader could cache that there is no row.
+  // Count after the insertion. Otherwise a reader could cache the absence of the row.
   PyTC_Count(&state->counters.rows_added, 1);
 }
 
@@ -38,7 +38,7 @@ static inline int PyTC_IsEqual(const PyTC_Row *row, const PyTC_Row *offered,
   return row->value == offered->value || (equal != NULL && equal(row->value, offered->value));
 }
 
-// Revives and returns an equal retracted row that has no owner other than `owner`, or NULL.
+// Revives an equal retracted row that has no owner other than `owner`. Returns it, or NULL.
 static inline PyTC_Row *PyTC_ReviveRow(PyTC_State *state, const PyTC_Owner *owner,
                                        const PyTC_Row *offered,
                                        int (*equal)(const void *, const void *)) {

@@ -1,12 +1,12 @@
-// Keepers: objects that hold what tags keep alive.
+// Keepers, which hold the objects that tags keep alive.
 #ifndef TYPEDCALL_CORE_RENDEZVOUS_ROW_KEEPER_H_
 #define TYPEDCALL_CORE_RENDEZVOUS_ROW_KEEPER_H_
 
 #include "core/rendezvous/ownership.h"
 
 // The tagged object's `__dict__`, if it has one, holds the keeper, because kept objects may refer
-// to the tagged object. If the table held the keeper, such a cycle would never be collected. All
-// rows of the object share it, and end when it dies. PyTC_Reference says why it has no tp_clear.
+// to the tagged object. If the table held the keeper, such a cycle would never be collected. The
+// object's rows share the keeper, and end when it dies. PyTC_Reference says why it has no tp_clear.
 typedef struct PyTC_Keeper {
   PyTC_HEAD
   PyTC_State *state;

@@ -24,8 +24,8 @@ static inline void PyTC_ForgetReference(PyTC_Owner *owner) {
   Py_XDECREF(reference);
 }
 
-// Removes a record without rows from the state, which may free it. Returns 0, or -1 with an
-// exception set. May run Python code. A reference to the record's capsule keeps the record.
+// Removes a record without rows from the state, which may free the record. A reference to its
+// capsule keeps the record alive. Returns 0, or -1 with an exception set. May run Python code.
 static inline int PyTC_ForgetOwner(PyTC_State *state, PyTC_Owner *owner) {
   PyObject *key = owner->key, *owners = state->owners;
   if (owner->reference == NULL || owners == NULL) return 0;  // another call has removed the record

@@ -16,7 +16,7 @@ typedef struct PyTC_Cell {
 } PyTC_Cell;
 
 // An array with open addressing and linear probing. When it fills up, the next generation takes
-// over the rows. Readers may still use old arrays, so these are freed only with the interpreter.
+// over the rows. Readers may still use old arrays, so they are kept until the interpreter ends.
 typedef struct PyTC_Generation {
   struct PyTC_Generation *older;
   size_t mask;  // length - 1; the length is a power of two
@@ -117,7 +117,7 @@ static inline PyTC_Generation *PyTC_EmptyGeneration(PyTC_SideTable *table, size_
   return found;
 }
 
-// Puts a row and the retracted rows behind it into the cell of its key.
+// Puts a row and the retracted rows that follow it into the cell of its key.
 static inline void PyTC_FillCell(PyTC_Generation *generation, PyTC_Row *row, const void *value) {
   PyTC_Cell *cell = PyTC_Probe(generation, row->key);
   if (cell->key == NULL) {

@@ -14,7 +14,7 @@ typedef struct PyTC_Table {
   Py_ssize_t references;
   PyTypeObject *owner;   // the type that the table was made for; NULL after its death
   Py_ssize_t own_count;  // number of the owner's own slots
-  Py_ssize_t own_at;     // index of the own slots: 0, or behind the resolved slots if those differ
+  Py_ssize_t own_at;     // index of the own slots: 0, or after the resolved slots if these differ
   PyObject **kept;       // the capsules of all pointers in the slots, or NULL
   Py_ssize_t kept_count;
   PyCustomSlot slots[1];  // the resolved slots, then the owner's own slots if these differ

@@ -49,8 +49,8 @@ static inline void PyTC_SetType(PyTypeObject *type, PyTypeObject *to) {
 #endif
 }
 
-// Removes the attributes that we put into a static type's dictionary. CPython may free the names of
-// an interpreter that ends, but the type lives on.
+// Removes the attributes that we put into a static type's dictionary. CPython may free their names
+// when the interpreter ends, but the type lives on.
 static inline void PyTC_UnsetStatic(const PyTC_StaticType *item) {
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
   PyObject *dict = PyTC_StaticDict(item->type);
@@ -94,8 +94,8 @@ static inline void PyTC_ForgetStatic(PyTC_StaticType *types) {
     PyTypeObject *metaclass = Py_TYPE((PyObject *)item->type);
     PyTC_SetType(item->type, &PyType_Type);
     PyTC_Retype(item->type, metaclass, &PyType_Type);
-    // If names stay, the attributes do, too, because on 3.12 the next interpreter could not enlarge
-    // a dictionary that this one allocated.
+    // If CPython keeps the names, keep the attributes, too: on 3.12 the next interpreter cannot
+    // enlarge a dictionary that this one allocated.
     if (PyTC_FREES_NAMES) PyTC_UnsetStatic(item);
     // Drop the type's version tag, because the next interpreter reuses tags for other types.
     PyType_Modified(item->type);
@@ -120,7 +120,7 @@ static inline int PyTC_CheckStatic(PyTypeObject *type, const PyExtensibleTypeDat
   return PyTC_ValidateOwn(type, data->table, data->count);
 }
 
-// Prepends the inherited slots of `type`, except those whose IDs it has itself. Returns 0, or -1
+// Prepends the inherited slots of `type`, except those whose IDs it already has. Returns 0, or -1
 // with MemoryError, or with ValueError if there is no room. On failure nothing changes.
 static inline TYPEDCALL_COLD int PyTC_PrependInherited(PyTypeObject *metaclass, PyTypeObject *type,
                                                        PyExtensibleTypeData *data,
@@ -192,7 +192,7 @@ static inline int PyTC_SetStatic(PyTypeObject *type, const char *name, PyObject 
 
 // Adds the attributes that an extensible static type needs. Returns 0, or -1 with an exception set.
 static inline int PyTC_SetAttributes(PyTC_StaticType *item) {
-  // Without its own `__module__`, pickle would look for the type in our module.
+  // If the type had no `__module__` of its own, pickle would look for it in our module.
   item->has_module =
       PyTC_SetStatic(item->type, "__module__", PyTC_TypeAttribute(item->type, "__module__"));
   if (item->has_module < 0) return -1;
@@ -249,7 +249,7 @@ static inline TYPEDCALL_COLD int PyTC_ReadyStatic(PyTypeObject *metaclass, PyTC_
   item->type = type;
   item->data = data;
   item->own_count = data->count;
-  // Without the magic, code that PyType_Ready runs sees the type as unresolved.
+  // Clear the magic, so that code that PyType_Ready runs sees an unresolved type.
   data->magic = 0;
   Py_INCREF((PyObject *)metaclass);
   PyTC_SetType(type, metaclass);

@@ -1,5 +1,5 @@
-// Metaclasses written in C. A combined metaclass inherits the fields, tp_new and tp_dealloc of ours
-// only. We call another base's tp_dealloc ourselves, and refuse fields and tp_new.
+// Metaclasses written in C. A combined metaclass inherits fields, tp_new and tp_dealloc from ours
+// only. We call another base's tp_dealloc ourselves, and refuse a base with fields or a tp_new.
 #ifndef TYPEDCALL_CORE_TYPES_C_METACLASS_H_
 #define TYPEDCALL_CORE_TYPES_C_METACLASS_H_
 
@@ -66,7 +66,7 @@ static inline int PyTC_CheckForeign(PyTypeObject *ours, PyObject *bases) {
   return 0;
 }
 
-// Returns the tp_dealloc of metaclasses made in Python. Stores it first if `known` is not NULL.
+// Returns the tp_dealloc of metaclasses made in Python. Stores `known` first if that is not NULL.
 static inline destructor PyTC_UsualDealloc(destructor known) {
   static destructor kept;
   if (known != NULL && kept != known) kept = known;

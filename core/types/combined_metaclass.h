@@ -1,4 +1,4 @@
-// Metaclasses that combine ours with others (ABCMeta, EnumMeta). There is one for each set.
+// Metaclasses that combine ours with others (ABCMeta, EnumMeta). Each set of metaclasses has one.
 #ifndef TYPEDCALL_CORE_TYPES_COMBINED_METACLASS_H_
 #define TYPEDCALL_CORE_TYPES_COMBINED_METACLASS_H_
 
@@ -60,7 +60,7 @@ static inline int PyTC_InsertBase(PyTypeObject *ours, PyObject *bases, Py_ssize_
 // Returns a new list of the live combined metaclasses, or NULL. Removes dead ones from the cache.
 static inline PyObject *PyTC_AllCombined(PyObject *cache) {
   PyObject *all = PyList_New(0);
-  // Up to 3.11 any new list may run the garbage collector, so make this one last.
+  // Up to 3.11 making a list may run the garbage collector, so make this one last.
   PyObject *items = all != NULL ? PyDict_Items(cache) : NULL;
   if (items == NULL) Py_CLEAR(all);
   for (Py_ssize_t i = 0; all != NULL && i < PyList_Size(items); ++i) {

@@ -50,7 +50,7 @@ static inline TYPEDCALL_COLD int PyTC_Resolve(PyTypeObject *metaclass, PyTypeObj
 static inline void PyTC_Dealloc(PyObject *self);
 
 // Returns our metaclass, from which the type's metaclass derives. It is always on the tp_base path,
-// because no other base adds data. (On 3.9 Python code can assign to its own `__bases__`.)
+// because no other base adds data. (On 3.9 Python code can assign to our metaclass's `__bases__`.)
 static inline PyTypeObject *PyTC_MetaclassOf(PyTypeObject *type) {
   PyTypeObject *metaclass = Py_TYPE((PyObject *)type);
   for (;;) {
@@ -87,7 +87,7 @@ static inline int PyTC_Traverse(PyObject *self, visitproc visit, void *arg) {
 }
 
 // Returns a new metaclass, or NULL with an exception set: SystemError if this module was compiled
-// for a CPython with another layout of types.
+// for a CPython whose types have a different layout.
 static inline PyTypeObject *PyTC_NewMetaclass(void) {
   static const char doc[] =
       "Metaclass of types with custom slots (SEP 200).\n\n"
@@ -120,7 +120,7 @@ static inline PyTypeObject *PyTC_NewMetaclass(void) {
     if (!PyErr_Occurred()) PyErr_NoMemory();  // CPython sets no error if copying the name fails
     return NULL;
   }
-#ifndef Py_LIMITED_API  // such modules find the data at run time (PyObject_GetTypeData)
+#ifndef Py_LIMITED_API  // limited API modules find the data at run time (PyObject_GetTypeData)
 #if PY_VERSION_HEX >= 0x030C0000
   const size_t compiled = PyExtensibleType_DATA_OFFSET;
   const Py_ssize_t found = PyTC_TypeDataOffset(metaclass);

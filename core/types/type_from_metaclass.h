@@ -59,7 +59,7 @@ static inline int PyTC_HasNoBase(const PyType_Spec *spec, PyObject *bases) {
 /// the type.
 ///
 /// Returns a new reference, or NULL with TypeError (a metaclass with its own tp_new, a metaclass
-/// conflict, bases or sizes that do not fit), SystemError or RuntimeError (an invalid spec),
+/// conflict, incompatible bases or sizes), SystemError or RuntimeError (an invalid spec),
 /// MemoryError, or an exception from Python code. GIL: held. The type belongs to the calling
 /// interpreter. Before 3.12 only PyTypeData_FromSpec takes a negative basicsize.
 static inline PyObject *PyExtensibleType_FromMetaclass(PyTypeObject *metaclass, PyObject *module,

@@ -179,7 +179,7 @@ static inline char *PyTC_Copy(const char *text, void *(*allocate)(size_t)) {
   return (char *)memcpy(copy, text, size);
 }
 
-// Fills a zeroed type. Sets only the spec's slots. PyType_Ready would make all others the type's
+// Fills a zeroed type. Sets only the spec's slots. PyType_Ready would treat others as the type's
 // own, too, and subclasses would prefer them to slots of other bases.
 static inline void PyTC_Fill(PyHeapTypeObject *heap, const PyType_Spec *spec,
                              const PyTC_Special *special, destructor dealloc) {
@@ -199,7 +199,7 @@ static inline void PyTC_Fill(PyHeapTypeObject *heap, const PyType_Spec *spec,
   }
   if (type->tp_dealloc == NULL) type->tp_dealloc = dealloc;
   if (special->members != NULL) {
-    // CPython expects the members behind the metaclass's data.
+    // CPython expects the members after the metaclass's data.
     type->tp_members =
         (PyMemberDef *)(void *)((char *)type + Py_TYPE((PyObject *)type)->tp_basicsize);
     memcpy(type->tp_members, special->members, (size_t)special->member_count * sizeof(PyMemberDef));
@@ -275,7 +275,7 @@ static inline PyObject *PyTC_Make(PyTypeObject *metaclass, PyObject *module,
   bases = PyTC_Bases(bases, &special);
   if (bases == NULL) return NULL;
 
-  // Do most of the work before allocating the type, which the garbage collector then sees.
+  // Do most of the work before allocating the type, because the garbage collector then sees it.
   destructor dealloc = NULL;
   PyTypeObject *base = PyTC_BestBase(bases, &dealloc);
   if (metaclass == NULL) metaclass = &PyType_Type;

@@ -1,4 +1,4 @@
-"""Compiles the modules, and sets the Python versions of the wheel."""
+"""Compiles the modules, and sets the Python versions that the wheel supports."""
 import os
 import sysconfig
 

@@ -1,4 +1,4 @@
-"""NLopt (Debian: libnlopt0) minimises a typed function with its gradient."""
+"""NLopt (Debian: libnlopt0) minimises a typed function, using its gradient."""
 
 import ctypes.util
 

@@ -1,4 +1,4 @@
-// A tagged function of ints. Static Python calls it through its exported symbol.
+// A tagged function that takes an int. Static Python calls it through its exported symbol.
 #include "typedcall/provider.h"
 
 // Uses unsigned arithmetic because signed overflow is undefined.

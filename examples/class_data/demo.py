@@ -1,4 +1,4 @@
-"""Derives classes from the classes of both modules. Run this with the folder of the modules in
+"""Derives classes from both modules' classes. Run this with the folder of the modules in
 PYTHONPATH."""
 
 import importlib

@@ -39,9 +39,9 @@ long count_primes(long first, long last) noexcept {
   return count;
 }
 
-// A consumer that counts the numbers for which the callable is true. The C function does not use
-// Python, so the loop runs without the GIL. Not noexcept, because CPython may end the thread when
-// it attaches again.
+// A consumer that counts the numbers for which the callable returns true. The C function does not
+// use Python, so the loop runs without the GIL. Not noexcept, because CPython may end the thread
+// when it attaches again.
 long count(PyObject *callable, long first, long last) {
   const auto is_wanted = typedcall::resolve<bool(long)>(PyTypedcall_Import(), callable);
   if (!is_wanted) return -1;  // the TypeError lists the signatures on offer

@@ -1,4 +1,4 @@
-// Functions for the simulation of a pendulum with friction.
+// Functions for simulating a pendulum with friction.
 #include "typedcall/provider.h"
 
 #include <cmath>

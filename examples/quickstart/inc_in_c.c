@@ -1,5 +1,5 @@
-// The provider in plain C, with a hand-written wrapper. The three places that tagging adds are
-// numbered.
+// The provider in plain C, with a hand-written wrapper. The three places where tagging adds code
+// are numbered.
 #include "typedcall/tag.h"
 
 static long inc_impl(long x) { return (long)((unsigned long)x + 1); }

@@ -39,7 +39,7 @@ timing summarise(std::vector<double> samples) {
   return {samples[n / 2], (samples[3 * n / 4] - samples[n / 4]) / 2};
 }
 
-// Returns the mean time of a call of `call(i)` in ns.
+// Returns the mean time of `call(i)` in ns.
 template <class Call>
 double time_calls(std::size_t calls, Call &&call) {
   const auto start = std::chrono::steady_clock::now();

@@ -1,6 +1,6 @@
 // Another consumer: extent(numbers) returns the smallest number, the largest, and their unit or
 // None. It also finds slots that were registered for foreign types such as numpy.ndarray. This
-// needs the interpreter's interface. A consumer awaits the interface, but does not install it.
+// needs the interpreter's interface, which a consumer awaits, but does not install.
 #include "agreed.h"
 #include "core/await.h"
 #include "core/customslots.h"

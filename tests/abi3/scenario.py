@@ -13,7 +13,7 @@ import leaks
 
 MODULES = {"limited": "limited_slots", "abi3t": "abi3t_slots", "full": "slot_tools"}
 A, B, C = 0x01000101, 0x01000201, 0x01000301
-T = typing.TypeVar("T")  # typing caches each one
+T = typing.TypeVar("T")  # shared by all repetitions, because typing caches each TypeVar
 
 
 def check(what, expected):

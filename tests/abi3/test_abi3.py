@@ -34,7 +34,7 @@ class Cases:
 
     def test_under_every_later_interpreter(self):
         ran = []
-        # Only tools/test sets this variable.
+        # Only tools/test sets TYPEDCALL_PYTHONS.
         told = os.environ.get("TYPEDCALL_PYTHONS", "").split(os.pathsep)
         for each in interpreters.find([sys.executable] + [path for path in told if path]):
             info = each.info

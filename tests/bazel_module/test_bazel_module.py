@@ -9,7 +9,7 @@ import unittest
 
 import processes
 
-#: The folder in the repository: Bazel runs a copy of the test.
+#: The folder in the repository. Bazel's links lead there.
 PROJECT = pathlib.Path(__file__).resolve().parent / "project"
 BAZEL = shutil.which("bazel")
 #: Bazel finds the system's compiler through PATH.

@@ -1,5 +1,5 @@
-// A module with functions and methods of every calling convention, in the common subset of C99 and
-// C++11. The including file must define PROVIDER_NAME.
+// A module with functions and methods of every calling convention except METH_METHOD, in the common
+// subset of C99 and C++11. The including file must define PROVIDER_NAME.
 #ifndef TYPEDCALL_TESTS_C_PROVIDER_C_PROVIDER_H_
 #define TYPEDCALL_TESTS_C_PROVIDER_C_PROVIDER_H_
 

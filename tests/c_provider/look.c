@@ -10,7 +10,7 @@ static const PyMethodDef *def_of(PyObject *callable) {
   return PyTypedMethod_DefOf(callable);
 }
 
-// Stores the table in each place, or NULL if there is none. Returns 0, or -1 with an exception set.
+// Stores the table found in each place, or NULL. Returns 0, or -1 with an exception set.
 static int tables_of(PyObject *callable, const PyNativeCallableTable *tables[3]) {
   const PyTypedcall_Interface *interface = PyTypedcall_Import();
   if (interface == NULL) return -1;

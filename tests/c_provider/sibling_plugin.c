@@ -1,4 +1,4 @@
-// Defs with correct and with faulty sibling symbols. This shared object must not call Python
+// Defs with correct and faulty sibling symbols. This shared object must not call Python
 // functions, because it is loaded without an interpreter.
 #include "tests/c_provider/sibling_plugin.h"
 
@@ -38,7 +38,7 @@ static PyMethodDef defs[] = {
     {NULL, NULL, 0, NULL},
 };
 
-// --- Written by the macro ------------------------------------------------------------------------
+// --- Symbols that the macro defines --------------------------------------------------------------
 
 static long twice(long x) { return 2 * x; }
 
@@ -62,7 +62,7 @@ PyTypedMethod_SIBLING(1st, defs[DEF_1st], good_typed);
 SIBLING(LONGEST, defs[DEF_LONGEST]);
 SIBLING(TOO_LONG, defs[DEF_TOO_LONG]);
 
-// --- With mistakes -------------------------------------------------------------------------------
+// --- Symbols written by hand ---------------------------------------------------------------------
 
 static PyNativeCallableTable no_entries = {0, {{"l->l", 0, (void *)twice}}};
 static PyNativeCallableTable negative = {-1, {{"l->l", 0, (void *)twice}}};

@@ -8,8 +8,8 @@
 extern "C" {
 #endif
 
-/// Makes some symbols of the plugin refer to the caller's data. Returns the defs of the plugin; a
-/// NULL name ends the array. Writes a valid table to `*outside`.
+/// Makes some of the plugin's symbols refer to the caller's data, and writes a valid table to
+/// `*outside`. Returns the plugin's defs; a NULL name ends the array.
 const PyMethodDef *sibling_plugin_prepare(PyNativeCallableTable *outside, const char *outside_name,
                                           const char *outside_signature);
 

@@ -109,7 +109,7 @@ TEST(Sibling, WithSeveralObjectsEachHasItsOwn) {
 }
 
 TEST(Sibling, OfTheProgramItself) {
-  // Like interpreters, this program is linked with -rdynamic.
+  // Like Python interpreters, this program is linked with -rdynamic.
   EXPECT_EQ(Signatures(PyTypedMethod_SiblingTable(&program_defs[0])), "l->l ");
   EXPECT_EQ(PyTypedMethod_SiblingTable(&program_defs[1]), nullptr);
 }
@@ -165,7 +165,7 @@ TEST(Sibling, OfALibraryThatIsGone) {
 }
 #endif
 
-// Objects that the linker does not make, but that a program may be given.
+// Shared objects that linkers do not make, but that a program may load.
 TEST(Sibling, SegmentsOfUnusualObjects) {
   std::vector<ElfW(Phdr)> headers(PyTypedMethod_Internal_MOST_SEGMENTS + 3);
   for (std::size_t i = 0; i < headers.size(); ++i) {

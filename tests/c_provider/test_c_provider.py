@@ -168,7 +168,7 @@ class HowLongTagsLive(unittest.TestCase):
             self.assertIn("side table", look.places(module.twice))
 
     def test_types(self):
-        # The types share one array. Its rows are removed with the last type.
+        # The types share one array of defs. Its rows are removed with the last type.
         module = again(c_provider)
         types = [module.make_type() for _ in range(3)]
         while types:

@@ -92,7 +92,7 @@ TEST(Take, Reals) {
   EXPECT_EQ(out[0].get<float>(), 0.1f);
   EXPECT_EQ(outcome_of(given::integer((INT64_C(1) << 53) + 1), "d", out), taken::yes);
   EXPECT_EQ(out[0].get<double>(), 9007199254740992.0);
-  // Python converts the values of these types.
+  // Conversions to these types are left to Python.
   for (const char *letters : {"g", "Zd", "Zg", "O", "P"}) {
     EXPECT_EQ(outcome_of(given::real(1.0), letters), taken::no) << letters;
     EXPECT_EQ(outcome_of(given::integer(1), letters), taken::no) << letters;
@@ -202,8 +202,8 @@ TEST(Choice, AnIntThatIsTooLarge) {
   EXPECT_EQ(chosen({"id->d", "dd->d"}, {large, given::integer(1)}), -1);
   EXPECT_EQ(chosen({"dd->d", "id->d", "di->d"}, {large, given::integer(1)}), -1);
   EXPECT_EQ(chosen({"dd->d", "id->d", "ld->d"}, {large, given::integer(1)}), 2);
-  // The first argument already excludes the second overload. The type of the second parameter does
-  // not matter.
+  // The first argument already excludes the second overload, so the type of that overload's second
+  // parameter does not matter.
   const given middle = given::integer(INT64_C(1) << 35), one = given::integer(1);
   EXPECT_EQ(chosen({"ill->d", "dil->d", "ldl->d", "lld->d"}, {large, middle, one}), 2);
 }
@@ -227,7 +227,7 @@ TEST(Choice, AnEntryThatTheSinkDoesNotCallIsRanked) {
   EXPECT_EQ(made.first(PyNativeGiven_FLOAT), &made.all[1]);
   native_value values[2];
   const given one = given::integer(1), half = given::real(0.5);
-  EXPECT_EQ(made.choose(&one, 1, values), nullptr);  // Python's own
+  EXPECT_EQ(made.choose(&one, 1, values), nullptr);  // that overload has no C function
   EXPECT_EQ(made.choose(&half, 1, values), &made.all[1]);
 }
 

@@ -1,5 +1,5 @@
-// The functions that are shared with the module for the limited API. A module must define these
-// macros first; they can use the variable `module`:
+// Functions that slot_tools shares with the module for the limited API. The including file must
+// first define these macros, which may use the variable `module`:
 //
 //     PROBE_MADE                        the name of the types that make() makes
 //     PROBE_INTERFACE                   the interface, or NULL with an exception set

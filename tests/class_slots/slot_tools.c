@@ -66,13 +66,13 @@ static PyObject *Touch(PyObject *self, PyObject *args) {
   return PyLong_FromLong(*(const volatile unsigned char *)slot->data.pointer);
 }
 
-// allocate(type) returns an instance. The type may still be under construction. It does not support
-// types whose instances have a dict.
+// allocate(type) returns an instance. The type may still be under construction, but its instances
+// must not have a dict.
 static PyObject *Allocate(PyObject *self, PyObject *type) {
   return PyType_GenericAlloc((PyTypeObject *)type, 0);
 }
 
-// find_any(object, id) returns the flags of the own or registered slot, or None.
+// find_any(object, id) is like find(object, id), but also finds registered slots.
 static PyObject *FindAny(PyObject *self, PyObject *args) {
   PyObject *object;
   unsigned long long id;

@@ -26,7 +26,7 @@ class PythonMeta(type):
 
 class Refused(unittest.TestCase):
     def test_a_class_may_be_forbidden(self):
-        """Otherwise the class would be made without a call to tp_new."""
+        """Metaclasses with a tp_new of their own are refused, because the combined metaclass would not call it."""
         class Derived(c.Forbidding):
             pass
 

@@ -338,7 +338,7 @@ class Refused(unittest.TestCase):
 
 class Reentrant(unittest.TestCase):
     def test_a_mapping_that_looks_the_class_up(self):
-        """A look-up on the same class, while its declaration is read, finds no slots."""
+        """A look-up on a class finds no slots while the declaration of the class is being read."""
         classes = []
 
         class Asking(collections.UserDict):

@@ -285,7 +285,7 @@ class Used(unittest.TestCase):
 
         self.addCleanup(gc.set_threshold, *gc.get_threshold())
         self.addCleanup(gc.enable)
-        for more in range(-5, 40):  # each allocation triggers a collection once
+        for more in range(-5, 40):  # a collection starts at each allocation in turn
             gc.disable()
             gc.collect()
             combined_metaclass(Meta)

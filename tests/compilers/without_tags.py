@@ -5,8 +5,8 @@ import sys
 import compilers
 
 HAS_TAGS = sys.platform == "linux" and sys.maxsize > 1 << 32
-# libstdc++ needs these macros, which such a Clang does not define. glibc's inline functions need
-# GCC.
+# Such a Clang lacks macros that libstdc++ needs. -U__OPTIMIZE__ turns off glibc's inline
+# functions, which need GCC.
 LIBRARY = ["-U__OPTIMIZE__", "-D__GCC_ATOMIC_TEST_AND_SET_TRUEVAL=1",
            *("-D__GCC_ATOMIC_%s_LOCK_FREE=2" % each for each in (
                "BOOL", "CHAR", "CHAR8_T", "CHAR16_T", "CHAR32_T", "WCHAR_T", "SHORT", "INT", "LONG", "LLONG",

@@ -26,7 +26,7 @@ Answer = collections.namedtuple("Answer", "id place seen outcome")
 
 
 def prepare(reader, folder, headers=None):
-    """Compiles a reader that is written in C or C++ with these headers."""
+    """Compiles a C or C++ reader with these headers, or the module that reader_provider needs."""
     for suffix in (".c", ".cc"):
         source = os.path.join(READERS, reader + suffix)
         if os.path.exists(source):
@@ -73,8 +73,8 @@ def environment_of(folder):
 
 
 def ask(reader, ids, folder, python):
-    """Runs the reader on these records in a separate process. Returns (answers, how the process
-    ended)."""
+    """Runs the reader on these records in a separate process. Returns (answers, the question that was
+    pending at the end or None, status, error output)."""
     try:
         done = subprocess.run([python, os.path.join(records.HERE, "worker.py"), folder, reader], text=True, errors="replace",
                               input="\n".join(ids), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -98,7 +98,7 @@ def ask(reader, ids, folder, python):
 
 def run(reader, found, folder, python=sys.executable):
     """Returns every answer of a reader. After a crash, the answer is CRASHED, and a new process
-    takes over."""
+    continues with the next record."""
     answers = []
     # PyPy has no interface.
     batches = [[record["id"]] for record in found

@@ -58,7 +58,7 @@ MUTATIONS = [
 
 
 def mutate(folder, path, old, new):
-    """Replaces one piece of text in a copy of the headers."""
+    """Replaces text that must occur exactly once in a header in `folder`."""
     path = os.path.join(folder, path)
     with open(path, encoding="utf-8") as file:
         text = file.read()
@@ -69,7 +69,7 @@ def mutate(folder, path, old, new):
 
 
 def noticed_by(mutation, module_folder, asked):
-    """Returns {reader: the first record that notices the mutation}."""
+    """Returns {reader: text that names the first record that detects the mutation}."""
     _, path, old, new = mutation
     found = {}
     with tempfile.TemporaryDirectory() as scratch:

@@ -1,4 +1,4 @@
-// The C functions that records offer by name. The Python callables return other values.
+// C functions for records. The Python callables return different values, to show which was called.
 #ifndef TYPEDCALL_TESTS_CONFORMANCE_RECORD_FUNCTIONS_H_
 #define TYPEDCALL_TESTS_CONFORMANCE_RECORD_FUNCTIONS_H_
 

@@ -38,7 +38,7 @@ typedef struct Name {
   uint16_t major, minor;
   uint64_t magic;
   int kind;
-  const int *codes;  // codes of PyPy's struct, before unmapped memory
+  const int *codes;  // codes of PyPy's struct; unmapped memory follows them
   int code_count, result, padding, argument;
   void *function;
 } Name;
@@ -46,7 +46,7 @@ typedef struct Name {
 typedef struct Record {
   const char *id;
   Py_ssize_t count;  // the count in the table; may be wrong
-  int length;        // unchanged
+  int length;        // the actual number of entries
   const Entry *entries;
   const Name *name;     // NULL for a well-formed header with the table
   const char *binding;  // "function", or for a method "bound", "unbound" or "static"
@@ -329,7 +329,7 @@ static PyTypeObject *ClassWithSlots(PyTypeObject *base, PyObject *body, const Sl
   return type;
 }
 
-// The slot at the expected position, or at position 1 with the offset of another field.
+// The native-callable slot at position 0, or at position 1 with the offset of another field.
 static const Slot kTableSlot[] = {{0x04000001, offsetof(Instance, table)}};
 static const Slot kOtherSlots[] = {{1, 0}, {0x04000001, offsetof(Instance, other)}};
 

@@ -2,7 +2,7 @@
 // marks.
 #include "record_module.h"
 #include "record_types.h"
-// After these.
+// Needs the headers above.
 #include "record_functions.h"
 
 // FUNCTIONS

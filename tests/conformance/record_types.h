@@ -13,7 +13,7 @@ static size_t DataOffset(void) {
   return (sizeof(PyHeapTypeObject) + alignment - 1) / alignment * alignment;
 }
 
-// Makes a type whose metaclass is not typedcall's, but has the same size.
+// Makes an instance of a type whose metaclass is not typedcall's, but is large enough for our data.
 static PyObject *TypeOfLargerMetaclass(uint64_t magic, const Slot *slot) {
   PyType_Slot slots[] = {{0, NULL}};
   PyType_Spec spec = {"conformance.LargerMetaclass", (int)DataOffset() + 64,
@@ -121,7 +121,7 @@ static PyTypeObject *ClassWithASkip(void) {
 
 // --- Interfaces that are invalid, or newer ---
 
-// Replaces the installed interface with a copy of `size` bytes.
+// Replaces the installed interface with a copy that has this name, version and size.
 enum Where { EVERYWHERE, IN_THE_MODULE, IN_THE_DICTIONARY };
 static int ForgeInterface(const char *name, int major, int minor, int size, enum Where where) {
   const Interface *real = FindInterface();

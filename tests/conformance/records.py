@@ -105,7 +105,7 @@ def c_text(text):
 
 
 def automatic(signature, name, index):
-    """Returns a C function with this scalar signature that returns its number."""
+    """Returns the source of a C function that has this scalar signature and returns index + 1."""
     arguments, _, result = signature.partition("->")
     types = ", ".join(C_TYPES[letter] + f" a{i}" for i, letter in enumerate(arguments)) or "void"
     unused = " ".join(f"(void)a{i};" for i in range(len(arguments)))

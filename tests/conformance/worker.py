@@ -78,7 +78,7 @@ def ask_for_no_signature(*question):
 
 
 def is_same(found, row):
-    """Returns True if a result equals a row. None in the result is an unknown value."""
+    """Returns True if a result equals a row. None in the result matches any value."""
     return found is not None and all(a is None or a == b for a, b in zip(found, row))
 
 
@@ -116,8 +116,8 @@ def call(function, record, callable_):
 
 
 def choose(reader, record, callable_, is_own):
-    """Like call(). If no entry fits, the right answer is that of the Python callable, or the
-    exception of the record if `is_own`."""
+    """Like call(), but the reader chooses an entry. If none fits, the right answer is that of the
+    Python callable or, with `is_own`, the exception of the record."""
     arguments = tuple(map(argument, record["arguments"]))
     expected, failure = record["gives"], None
     if expected == "boxed":

@@ -25,7 +25,7 @@ class ClassBody : public testing::Test {
         "class Pair(list):\n"
         "  def __iter__(self): raise LookupError('pair')\n");
   }
-  // Makes a class with this value; returns an empty reference if it is refused.
+  // Makes a class with this value of `__customslots__`. Returns an empty reference on failure.
   Ref Make(const std::string &value) {
     Ref args = scope_.Eval("('C', (A,), {'__customslots__': " + value + "})");
     return Ref::Steal(PyObject_Call(scope_.Eval("M").get(), args.get(), nullptr));
@@ -78,7 +78,7 @@ TEST_F(ClassBody, Refused) {
   }
 }
 
-// No class is settled before its base, even if code asks for it. Later look-ups settle all of them.
+// Even resolve() settles no class before its base. Later look-ups settle all classes.
 TEST_F(ClassBody, SubclassesMadeWhileItIsRead) {
   static PyMethodDef def = {
       "resolve",
@@ -106,7 +106,7 @@ TEST_F(ClassBody, SubclassesMadeWhileItIsRead) {
                  "for each in (Z, Y, X, C): assert (find(each(), 1), seen) == (11, [-1] * 4)\n"));
 }
 
-// Only a metaclass's mro() can do this. The class that is looked up gets the other's slots.
+// Only a metaclass's mro() can put two classes into each other's MRO. Both then have all slots.
 TEST_F(ClassBody, ClassesInEachOthersMro) {
   ASSERT_TRUE(scope_.Run(
       "class Cyclic(M):\n"

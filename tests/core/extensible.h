@@ -27,9 +27,9 @@ inline int VisitType(PyObject *self, visitproc visit, void *arg) {
   return 0;
 }
 
-/// Returns a type with these custom slots, or an empty reference with an exception set. Its
-/// instances are tracked by the garbage collector. Otherwise `__bases__` of Python subclasses could
-/// not be assigned.
+/// Returns a type with these custom slots, or an empty reference with an exception set. The garbage
+/// collector tracks the instances, because otherwise `__bases__` of Python subclasses could not be
+/// assigned.
 inline Ref MakeType(const std::vector<PyCustomSlot> &slots, PyObject *bases = nullptr,
                     const char *name = "test.Extensible") {
   static PyType_Slot type_slots[] = {{Py_tp_traverse, reinterpret_cast<void *>(VisitType)},

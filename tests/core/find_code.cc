@@ -1,5 +1,5 @@
-// Implements find_code.h. This file is always compiled with optimisation. The compiler must read
-// `object` and `function` again in each iteration.
+// Implements find_code.h. This file is always compiled with optimisation. Hide() keeps the compiler
+// from moving work out of the loops.
 #include "tests/core/find_code.h"
 
 namespace typedcall_test {

@@ -22,8 +22,8 @@ void Nothing() {}
 
 constexpr int kCannotTrace = 77;
 
-// The maximal number of instructions of a look-up: at position 0, at another position, and without
-// a slot.
+// The maximum number of instructions of a look-up that finds the slot at position 0, finds it at
+// another position, or finds no slot.
 #ifdef __clang__
 constexpr double kFirst = 12, kSecond = 17, kMiss = 8;
 #else

@@ -151,7 +151,7 @@ TEST(Find, ExtensibleTypesThemselvesOfferNothing) {
   ExpectNoSlots(Metaclass().get(), "the metaclass");
 }
 
-// Tests that the key alone finds the first slot of a table.
+// Tests that PyTC_First() finds only the first slot, and that PyTC_EndsAsOurs() is `has_key`.
 void ExpectFirst(const Ref &object, long value, bool has_key, const char *what) {
   ASSERT_TRUE(object) << what << ": " << TakeError();
   PyTypeObject *type = Py_TYPE(object.get());

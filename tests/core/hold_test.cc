@@ -199,7 +199,7 @@ TEST_F(Holding, WhatReferencesKeepIsKeptOnce) {
   for (int turn = 0; turn < 100; ++turn) tag(callables[0]);
   EXPECT_EQ(Py_REFCNT(other.get()), of_owner);
   EXPECT_EQ(Py_REFCNT(callables[0].get()), of_callable);
-  // A reference that keeps another object alive is a separate reference.
+  // A reference that keeps a different callable alive is kept as well, but only once.
   for (int turn = 0; turn < 100; ++turn) tag(callables[1]);
   EXPECT_EQ(Py_REFCNT(other.get()), of_owner + 1);
   EXPECT_EQ(Py_REFCNT(callables[0].get()), of_callable);
@@ -274,7 +274,7 @@ TEST_F(Holding, OfDyingOwnersInOtherCallbacks) {
   EXPECT_EQ(Find(kDef, test.key), test.second) << "the callback has a reference";
 }
 
-// Releasing kept objects may run Python code, which may make any call.
+// Releasing kept objects may run Python code, which may call any function of the interface.
 TEST_F(Holding, WhatWasKeptUsesTheInterface) {
   static const PyTypedcall_Interface *interface;
   static std::vector<const void *> keys;
@@ -329,7 +329,7 @@ TEST_F(Holding, TheInterfaceComesBack) {
     EXPECT_EQ(PyTypedcall_Peek(), interface_);
     EXPECT_EQ(PyTypedcall_Import(), interface_) << TakeError();
   }
-  // If another object replaces the interface, its holders keep it alive.
+  // If another object replaces the capsule, a reference to the capsule keeps the interface alive.
   const Ref capsule = Ref::Borrow(PyDict_GetItemString(dict, PyTypedcall_CAPSULE_NAME));
   ASSERT_TRUE(scope_.Run("del sys.modules['_extensibletype'].typedcall_v2"));
   ASSERT_EQ(PyDict_SetItemString(dict, PyTypedcall_CAPSULE_NAME, Py_None), 0);

@@ -74,7 +74,7 @@ TEST(Subinterpreters, UnresolvedTypeOfAnotherInterpreter) {
   EXPECT_EQ(Value(object.get(), Id(1)), 11);
 }
 
-// Values that are still published, retracted or kept, or whose owner has died.
+// Values of rows in every state: published, retracted, kept, and with a dead owner.
 struct Values {
   long long keys[4] = {}, living = 0, retracted = 0, retracted_too = 0, dead = 0, kept = 0;
 

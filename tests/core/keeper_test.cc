@@ -40,7 +40,7 @@ TEST_F(Keeping, TheCollectorSeesItBehindReferences) {
   EXPECT_FALSE(IsHosted(owner));
   Ref held = Ref::Steal(interface_->hold(interface_->state, kDef, key, nullptr, &found));
   ASSERT_EQ(PyObject_SetAttrString(kept.get(), "reference", held.get()), 0);
-  // When the interpreter ends, rows are also removed before their owners.
+  // As at the end of the interpreter, the row is removed before its owner.
   auto *state = static_cast<PyTC_State *>(interface_->state);
   PyTC_Row *row = PyTC_TableRow(&state->tables[kDef], key);
   PyTC_DisownRow(row);
@@ -240,7 +240,7 @@ TEST_F(Keeping, CopiesHaveNoTag) {
   EXPECT_EQ(Find(kObject, copy.get()), other);
 }
 
-// Comparing keys of a dictionary may run Python code that retracts the row.
+// Comparing dictionary keys may run Python code that retracts the row.
 TEST_F(Keeping, WhoseKeysUntag) {
   static const PyTypedcall_Interface *interface;
   interface = interface_;

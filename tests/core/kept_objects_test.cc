@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kDef = PyTypedcall_BY_DEF, kObject = PyTypedcall_BY_OBJECT;
 
-// Returns how many objects a traversal visits, up to the one at which the visitor stops it.
+// Returns how many objects a traversal visits if the visitor stops it at object number `stop`.
 Py_ssize_t Visited(PyObject *object, Py_ssize_t stop) {
   struct Seen {
     Py_ssize_t count, stop;
@@ -104,7 +104,7 @@ TEST_F(Kept, WhichReferencesAreTheSame) {
   EXPECT_FALSE(PyTC_IsSameKept(one.get(), owner.get()));
   EXPECT_FALSE(PyTC_IsSameKept(owner.get(), one.get()));
   EXPECT_FALSE(PyTC_IsSameKept(owner.get(), other_owner.get()));
-  // The reference keeps the owner that it was made with, so take that one off the row's list.
+  // The reference keeps the owner that it was made with, so that owner is removed from the row.
   PyTC_Disown(Row(kDef, key)->owned_by);
   EXPECT_FALSE(PyTC_IsSameKept(one.get(), Hold(kDef, key, callable.get()).get()));
 }
@@ -155,7 +155,7 @@ TEST_F(Kept, AConflictIsNotHosted) {
   EXPECT_EQ(Hosted(object), nullptr);
 }
 
-// Other code may have replaced the dictionary by a subclass, which can do anything when it is used.
+// Other code may have replaced the dictionary with an instance of an arbitrary subclass of dict.
 TEST_F(Kept, ADictionaryOfAnotherType) {
   scope_.Run("class Other(dict): pass\nobject_ = Owner()\nobject_.__dict__ = Other()");
   Ref object = scope_.Eval("object_"), kept = Owner();

@@ -109,7 +109,7 @@ TEST_F(Owners, InAGarbageCycle) {
 TEST_F(Owners, AddressesAreUsedAgain) {
   const void *key = Address();
   for (int i = 0; i < 1000; ++i) {
-    Ref owner = Owner();  // usually at the address of the last owner
+    Ref owner = Owner();  // usually at the address of the previous owner
     const void *value = Address();
     ASSERT_EQ(Publish(kDef, key, owner, value), value) << i;
     ASSERT_EQ(Find(kDef, key), value);

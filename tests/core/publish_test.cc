@@ -191,7 +191,7 @@ TEST_F(Publishing, ThousandsOfRows) {
     ASSERT_EQ(Publish(kDef, keys.back(), owner, values.back()), values.back());
   }
   for (size_t i = 0; i < count; ++i) ASSERT_EQ(Find(kDef, keys[i]), values[i]) << i;
-  // Each generation is twice as large as the last one.
+  // Each generation is twice as large as the previous one.
   EXPECT_GE(Counted().generations, 10u);
   EXPECT_LE(Counted().generations, 16u);
   EXPECT_EQ(Counted().rows_added, uint64_t{count});

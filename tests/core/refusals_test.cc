@@ -15,7 +15,7 @@ TEST(SlotNames, Refused) {
   }
 }
 
-// A dictionary of 2^23 names would take a gigabyte, so this one only says that it has them.
+// A dictionary of 2^23 names would take a gigabyte, so the test only changes the item count.
 TEST(SlotNames, AllIDsAreTaken) {
   Ref names = Ref::Steal(PyDict_New()), name = Ref::Steal(PyUnicode_FromString("name"));
   auto *fields = reinterpret_cast<PyDictObject *>(names.get());
@@ -37,7 +37,7 @@ TEST(Slots, MoreThanMemory) {
   EXPECT_EQ(TakeError(), "MemoryError: ");
 }
 
-// A class is settled by the interface that made its metaclass, and by no other.
+// Only the interface that made the metaclass of a class settles the class.
 TEST(Slots, AnotherInterface) {
   Ref base = MakeType({Slot(Id(1), 11)});
   Scope scope;
@@ -49,7 +49,7 @@ TEST(Slots, AnotherInterface) {
   Ref capsule = Ref::Borrow(PyDict_GetItemString(kept, PyTypedcall_CAPSULE_NAME));
   ASSERT_TRUE(capsule);
   ASSERT_EQ(PyDict_SetItemString(kept, PyTypedcall_CAPSULE_NAME, fake.get()), 0);
-  other.metaclass = [](void *) -> PyTypeObject * { return nullptr; };  // it is ending
+  other.metaclass = [](void *) -> PyTypeObject * { return nullptr; };  // as at the end
   EXPECT_EQ(Value(object.get(), Id(1)), -1);
   other.metaclass = [](void *) { return &PyLong_Type; };
   EXPECT_EQ(Value(object.get(), Id(1)), -1);
@@ -142,7 +142,7 @@ TEST_F(InC, AConstructor) {
   for (const char *name : {"Same", "InPython"}) MakeClasses(Combine(scope_.Eval(name)));
 }
 
-// Making a combined metaclass may run code that makes the same one, which then stays.
+// Making a combined metaclass may run code that makes the same one. That one is then used.
 TEST_F(InC, MadeMeanwhile) {
   scope_.Run(
       "import sys\n"
@@ -159,7 +159,7 @@ TEST_F(InC, MadeMeanwhile) {
   EXPECT_EQ(combined.get(), scope_.Eval("made[1]").get());
 }
 
-// The metaclass's own __init__ would refuse these arguments. They are still refused.
+// Our __init__ refuses such a declaration. It must be refused even if our __init__ is not called.
 TEST_F(InC, AnInitThatForgetsSuper) {
   scope_.Run("class Forgets(type):\n  def __init__(cls, *args): pass");
   const Ref metaclass = Combine(scope_.Eval("Forgets"));
@@ -197,7 +197,7 @@ TEST_F(InC, WhatIsNoMetaclass) {
   EXPECT_EQ(Combine(a, a).get(), Combine(a).get());
 }
 
-// CPython points to these functions from the type itself. Other code may move them.
+// CPython makes tp_as_buffer point into the type itself. Other code may change the pointer.
 TEST(HeapTypes, WithBufferFunctionsElsewhere) {
   static PyBufferProcs elsewhere = {};
   Ref type = MakeType({Slot(Id(1), 11)});

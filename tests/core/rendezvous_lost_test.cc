@@ -137,7 +137,7 @@ TEST_F(Lost, AnInterfaceWithoutAMetaclass) {
   EXPECT_EQ(TakeError(), "ImportError: typedcall: the interpreter is ending");
 }
 
-// Without memory, free-threaded CPython's dict.setdefault reports success without having added the
+// When memory runs out, dict.setdefault of free-threaded CPython reports success without adding the
 // item.
 #ifndef Py_GIL_DISABLED
 
@@ -171,7 +171,7 @@ TEST_F(Lost, NoMemoryToComeBack) {
   EXPECT_GT(lost, 0);
 }
 
-// CPython makes an interpreter's own dictionary at the first request.
+// CPython creates an interpreter's own dictionary on the first request.
 TEST_F(Lost, NoMemoryForTheDictionary) {
   for (const bool installs : {false, true}) {
     if (installs && PY_VERSION_HEX >= 0x030D0000) break;  // failures break 3.13's sys.modules
@@ -194,7 +194,7 @@ TEST_F(Lost, NoMemoryForTheDictionary) {
   }
 }
 
-// CPython 3.13's setdefault adds half an item and reports success if it cannot grow a dictionary.
+// If it cannot grow a dictionary, CPython 3.13's setdefault adds half an item, but reports success.
 TEST_F(Lost, NoMemoryToGrowTheDictionary) {
   for (int items = 0; items < 6; ++items) {
     bool was_refused = true;
@@ -280,7 +280,7 @@ TEST_F(Lost, InstalledWhileAnotherIsMade) {
 
 PyCFunction asked_for = nullptr;
 
-// A def may be written anew at the same address.
+// The fields of a def may change while its address stays the same.
 TEST_F(Lost, ADefThatChanges) {
   const PyTypedcall_Interface *interface = PyTypedcall_Import();
   ASSERT_NE(interface, nullptr) << TakeError();

@@ -206,7 +206,7 @@ TEST_F(Rendezvous, NoSysModules) {
   ExpectAccepted();
 }
 
-// unittest.mock.patch.dict(sys.modules) removes the modules that are imported inside it.
+// unittest.mock.patch.dict(sys.modules) removes the modules that were imported while it was active.
 TEST_F(Rendezvous, TheInterfaceSurvivesAnEmptiedSysModules) {
   const PyTypedcall_Interface *interface = PyTypedcall_Import();
   ASSERT_NE(interface, nullptr) << TakeError();

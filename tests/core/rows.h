@@ -48,7 +48,7 @@ class Rows : public testing::Test {
   int Retract(int space, const void *key) {
     return interface_->retract(interface_->state, space, key);
   }
-  /// Returns the counters since the test began.
+  /// Returns how much each counter has grown since the test began.
   PyTypedcall_Counters Counted() {
     PyTypedcall_Counters now;
     interface_->counters(interface_->state, &now, sizeof(now));

@@ -73,7 +73,7 @@ TEST_F(SideTable, ThereIsAlwaysAFreeCell) {
   }
 }
 
-// A writer may have stored the value, but not yet the key.
+// A writer may have stored the value of a cell, but not yet the key.
 TEST_F(SideTable, ValueOfACellWithoutItsKeyIsNobodys) {
   const int first = 0, key = 0, value = 0;
   Insert(&first, &value);

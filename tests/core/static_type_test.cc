@@ -1,4 +1,4 @@
-// Tests static extensible types. Readers must not read beyond their struct.
+// Tests static extensible types. Readers must not read beyond the struct of a type.
 #include "core/extensible_type.h"
 
 #include <cstdlib>

@@ -57,7 +57,7 @@ class Leaks(unittest.TestCase):
             class C(base, metaclass=Meta):
                 pass
 
-            Meta.made = C  # the collector must visit the class of a class
+            Meta.made = C  # the collector must visit the metaclass of a class
             assert slots(C()) == {1: 11}
 
         self.check(use)
@@ -74,7 +74,7 @@ class Leaks(unittest.TestCase):
         self.check(use)
 
     def test_duplicates_refused(self):
-        # 0x10000 is truncated to 0.
+        # The ideas 0 and 0x10000 have the same ID in make().
         def use():
             self.assertRaises(ValueError, make, {0: 1, 0x10000: 2})
 

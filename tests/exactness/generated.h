@@ -47,7 +47,7 @@ using Types =
                PyNativeType_ComplexDouble, PyNativeType_ComplexLongDouble>;
 inline constexpr std::size_t kTypes = std::tuple_size_v<Types>, kScalars = kTypes - 4;
 
-/// Most signatures have only scalar arguments, because only libffi can call the others.
+/// Most signatures have only scalar arguments, because only libffi supports the other types.
 constexpr std::size_t DrawnType(std::uint64_t n, std::uint64_t i) {
   if (n % 3 == 0 && i == 0) return kTypes - 1 - n / 3 % kTypes;
   return Scramble(n * 131 + i + 1) % (n % 3 == 0 ? kTypes : kScalars);
@@ -61,7 +61,7 @@ struct ResultOf<n, std::enable_if_t<n % (kTypes + 1) == kTypes>> {
   using type = void;
 };
 
-/// One signature in eight has more arguments than fit into registers.
+/// One signature in eight has at least nine arguments, usually more than fit into registers.
 constexpr std::size_t Arity(std::uint64_t n) {
   const std::uint64_t drawn = Scramble(n * 131 + 77);
   return static_cast<std::size_t>(n % 8 == 7 ? 9 + drawn % 12 : drawn % 7 + (n % 3 == 0));

@@ -27,7 +27,7 @@ PyObject *Object(std::size_t i) {
   return objects[i];
 }
 
-/// The number of significant bytes. An x87 long double has ten.
+/// The number of significant bytes of a long double. In the x87 format it is ten.
 constexpr std::size_t kLongDouble = LDBL_MANT_DIG == 64 ? 10 : sizeof(long double);
 
 template <class T>

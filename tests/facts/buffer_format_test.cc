@@ -1,4 +1,4 @@
-// Tests the formats of buffers, including some that the standard library does not use.
+// Tests buffer formats, including some that the standard library does not use.
 #include "typedcall/provider.h"
 
 // After Python.h.

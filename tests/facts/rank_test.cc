@@ -102,7 +102,7 @@ TEST(Ranks, AreThoseOfTheWrappers) {
         ++pairs[{each.kind, letters}];
         EXPECT_EQ(wrapper, table) << each.expression << " for " << letters;
       });
-  // There are 13 kinds of objects for 19 number types, two text types, and objects.
+  // There are 13 kinds of arguments for 22 types: 19 number types, two text types, and objects.
   EXPECT_EQ(pairs.size(), 13u * (19 + 2 + 1));
 }
 

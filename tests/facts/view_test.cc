@@ -58,7 +58,7 @@ constexpr Case kCases[] = {
      PyNativeHold_NOTHING},
     {"d&O->i", kBack | kNeedsThread, 1, true, "O", PyNativeVerdict_FALLS_BACK, PyNativeHold_THREAD},
     {"d->i", kBack | kAcquiresGil, 1, false, "v", PyNativeVerdict_FALLS_BACK, PyNativeHold_NO_GIL},
-    // Unusable entries: their flags have no meaning, or contradict each other.
+    // Unusable entries: their flags are unknown or contradict each other.
     {"d->d", 0x200, 1, false, "d", PyNativeVerdict_UNUSABLE, PyNativeHold_THREAD},
     {"d->d", 0x01000000, 1, false, "d", PyNativeVerdict_UNUSABLE, PyNativeHold_THREAD},
     {"d->d", kMayRaise, 1, false, "d", PyNativeVerdict_UNUSABLE, PyNativeHold_THREAD},
@@ -98,7 +98,7 @@ struct Compared {
 constexpr std::uintptr_t kRaises = kMayRaise | kNeedsThread;
 constexpr std::uint64_t kAll = ~std::uint64_t{0};
 constexpr Compared kCompared[] = {
-    // A comparison with the error value does not help here.
+    // Comparing the result with the error value decides nothing here.
     {"d->d", 0, 0, 0, true},
     {"d->d", 0x200, 0, 0, true},
     {"d->d", kRaises | kDiffers, 0, 0, false},
@@ -132,7 +132,7 @@ TEST(Check, ComparesWhatTheDocumentSays) {
   }
 }
 
-// Nothing can be compared with a result that fits into no register, or with none.
+// A result that fits into no register cannot be compared, and a void function has no result.
 TEST(Check, ResultsOutsideARegister) {
   for (const char *text : {"->v", "->g", "->Zd"}) {
     PyNativeSignature signature;

@@ -77,7 +77,7 @@ TEST_F(Foreign, OneAtATimeTakesNoMoreThanItsSize) {
   EXPECT_EQ(PyCustomSlots_FindAny(interface_, object.get(), 0, 0), nullptr);
   EXPECT_EQ(first->id, Id(1));
   EXPECT_EQ(first->data.flags, 10u);
-  // The own slots of a class come first.
+  // A class's own slots come first.
   ASSERT_EQ(Register(derived, {S(5, 55)}), 0) << TakeError();
   EXPECT_EQ(AnyOf(object.get(), 5), 55);
   EXPECT_EQ(AnyOf(object.get(), 6), 60);
@@ -89,7 +89,7 @@ TEST_F(Foreign, OneAtATimeTakesNoMoreThanItsSize) {
   EXPECT_NE(TakeError().find("with other data"), std::string::npos);
 }
 
-// After a thread has copied a table, other threads must not use its free places.
+// After a thread has copied a table, other threads must not add slots to the original.
 const PyTypedcall_Interface *really;
 std::function<void()> before_exchange;
 int Exchange(void *state, int space, const void *key, PyObject *owner, const void *expected,

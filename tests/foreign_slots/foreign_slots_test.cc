@@ -53,7 +53,7 @@ TEST_F(Foreign, SubclassesInherit) {
   }
 }
 
-// Free-threaded builds count some references to classes elsewhere.
+// Free-threaded builds count some references to a class outside the class object.
 TEST_F(Foreign, AClassThatOnlyItsInstanceKeeps) {
   Ref type = Class("class X: pass");
   ASSERT_EQ(Register(type, {S(1, 11)}), 0) << TakeError();

@@ -36,6 +36,6 @@ class InAFolder(unittest.TestCase):
         with open(name, "w", encoding="utf-8") as file:
             file.write(text)
 
-    def enterContext(self, manager):  # new in unittest in 3.11
+    def enterContext(self, manager):  # unittest has this method only from 3.11 on
         self.addCleanup(manager.__exit__, None, None, None)
         return manager.__enter__()

@@ -11,13 +11,13 @@
 namespace typedcall_test {
 namespace {
 
-// Returns TYPEDCALL_TOGGLE_TIMES, the factor for the amount of work.
+// Returns the factor by which TYPEDCALL_TOGGLE_TIMES multiplies the work, by default 1.
 long Times() {
   const char *times = std::getenv("TYPEDCALL_TOGGLE_TIMES");
   return times != nullptr ? std::atol(times) : 1;
 }
 
-// In free-threaded builds each turn stops all threads.
+// Free-threaded builds make fewer turns, because each turn stops all threads.
 #ifdef Py_GIL_DISABLED
 constexpr long kTurns = 30, kRounds = 10;
 #else

@@ -116,7 +116,7 @@ TEST(Publication, TheKey) {
   }
 }
 
-// There may be any word in place of the key.
+// The place of the key may contain any word.
 TEST(Publication, OtherKeysSayNothing) {
   MadeUpType made(kHeapSize);
   made.Publish(10);

@@ -1,4 +1,4 @@
-# IDs of the private registrar, and checks of the slots of an object.
+# IDs of the private registrar, and checks of an object's slots.
 import sys
 
 from slot_tools import address, check, count, find, table

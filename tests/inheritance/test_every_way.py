@@ -11,7 +11,7 @@ import weakref
 from slot_ids import bare, check_answers, slots
 from slot_tools import Metaclass, address, check, make
 
-# Both types have a slot with ID 2.
+# Base and Other both have a slot with ID 2.
 Base = make(slots(None, (1, 11), (2, 22)))
 Other = make(slots((2, 222), (3, 333)))
 Third = make(slots((3, 3333), None, (4, 4444)))
@@ -124,7 +124,7 @@ def diamond_with_two_overrides():
 
 @way(slots(None, (1, 1111), (2, 222), (3, 333)))
 def diamond_with_a_base_of_another_root():
-    """The MRO is C, Left, Other, Right, Override, Base. The positions of Base are kept."""
+    """The MRO is C, Left, Other, Right, Override, Base. The slots of Base keep their positions."""
     Left = type("Left", (Base,), {})
     Right = type("Right", (Override,), {})
     return type("C", (Left, Other, Right), {})

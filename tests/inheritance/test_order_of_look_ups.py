@@ -77,7 +77,7 @@ class OrderOfLookUps(unittest.TestCase):
 
 
     def test_a_class_derived_while_its_base_is_being_settled(self):
-        """Reading a declaration makes a subclass of a base."""
+        """Reading the declaration of a base makes a subclass of the class that is being settled."""
         made = []
 
         class Deriving(dict):

@@ -36,8 +36,8 @@ class Hierarchy:
         self.random = random.Random(seed)
         self.rule = Rule()
         self.types = []    # extensible ones
-        # These types have no dict, because PyType_From* crashes if a base other than the first has
-        # one.
+        # Instances of these types have no dict, because PyType_From* crashes if instances of a base
+        # other than the first have one.
         self.others = [object] + [type("P", (), {"__slots__": ()}) for _ in range(2)]
         self.pending = {}  # unresolved type -> own slots
         self.refused = 0

@@ -76,7 +76,7 @@ inline std::string Found(const Ref &object, const char *signature,
          std::to_string(reinterpret_cast<std::uintptr_t>(found->funcptr));
 }
 
-/// Each test has one instance. Its scope contains the type as `Callable`.
+/// Each test has one instance. The scope contains its type as `Callable`.
 class InstanceTable : public testing::Test {
  protected:
   InstanceTable() : type(MakeCallableType()) {

@@ -25,7 +25,7 @@ TEST_F(InstanceTable, SlotLocatesTheTable) {
 
 PyObject *OtherCall(PyObject *, PyObject *, PyObject *) { Py_RETURN_NONE; }
 
-// Calls of a subclass's instance use the table if they reach the `__call__` of the slot's class.
+// Calls to a subclass's instance use the table if they reach `__call__` of the class with the slot.
 TEST_F(InstanceTable, InstancesOfSubclasses) {
   for (const bool is_callable : {true, false}) {
     PyType_Slot type_slots[] = {{Py_tp_dealloc, reinterpret_cast<void *>(Dealloc)},
@@ -59,7 +59,7 @@ TEST_F(InstanceTable, EntriesInTheirOrder) {
   EXPECT_EQ(Offers(), "l->l 3");
 }
 
-// "q" and "n" are the same type. An identical signature takes precedence, then the first entry.
+// "q" and "n" are equivalent. An identical signature takes precedence, then the first entry.
 TEST_F(InstanceTable, FirstFittingOverloadWins) {
   ASSERT_EQ(Set(tables, {{"q->q", 0, Address(4)}, {"n->n", 0, Address(5)}}), 0);
   EXPECT_EQ(Found(object, "l->l"), "q->q 4");
@@ -116,7 +116,7 @@ TEST_F(InstanceTable, AppendedTwiceIsOnce) {
   EXPECT_EQ(Read(), before);
 }
 
-// The same signature with another function or other flags is another overload.
+// The same signature with a different function or different flags is a separate overload.
 TEST_F(InstanceTable, AppendedEntryThatDiffersInOneField) {
   const PyNativeCallableEntry function = {"d->d", 0, Address(8)};
   const PyNativeCallableEntry flags = {"d->d", PyNativeCallable_PURE, Address(1)};
@@ -197,8 +197,8 @@ TEST_F(InstanceTable, ReleasedTwice) {
   PyNativeCallableTables_Release(&mine);
 }
 
-// Another provider may have written the table. The resolver skips entries with another ABI, unknown
-// flags or invalid flags, but not the entries after them. An unknown hint is ignored.
+// Another library may have written the table. The resolver skips entries with a different ABI,
+// unknown flags or invalid flags, and continues with the next entry. It ignores unknown hints.
 TEST_F(InstanceTable, EntriesThatTheResolverPassesOver) {
   struct {
     Py_ssize_t count;

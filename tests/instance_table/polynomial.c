@@ -99,7 +99,7 @@ static PyObject *polynomial_offer(PyObject *self, PyObject *argument) {
   Py_RETURN_NONE;
 }
 
-// offer_text(signature, flags) appends an entry that may contain mistakes.
+// offer_text(signature, flags) appends an entry. Raises ValueError if the entry is invalid.
 static PyObject *polynomial_offer_text(PyObject *self, PyObject *args) {
   PyNativeCallableEntry entry = {NULL, 0, FUNCTION(identity)};
   unsigned long flags;

@@ -54,7 +54,7 @@ TEST(Publication, ReadersWhileAWriterWorks) {
       PyNativeCallableTables_Withdraw(&tables);
       continue;
     }
-    // The hints differ, so most tables are new. The signatures of the caller are then overwritten.
+    // The hints differ, so most tables are new. After the call, the caller's texts are overwritten.
     even = "Zd&l->v", odd = "d->d";
     const std::uintptr_t flags = (turn % 256) << 16;
     std::vector<PyNativeCallableEntry> entries;

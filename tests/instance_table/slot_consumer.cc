@@ -36,7 +36,7 @@ PyObject *signatures(PyObject *callable) noexcept {
   return list;
 }
 
-/// Returns the value of the native "d->d" or "f->f" of `callable` at x.
+/// Calls the native function "d->d" or "f->f" of `callable` with x and returns the result.
 template <class T>
 T value(PyObject *callable, T x) noexcept {
   const auto found = resolved(callable, typedcall::signature_of<T(T)>::text);

@@ -1,4 +1,4 @@
-// The body of slot_standards, in the common subset of C and C++.
+// The checks of slot_standards.c and slot_standards.cc, in the common subset of C and C++.
 #ifndef TYPEDCALL_TESTS_INSTANCE_TABLE_STANDARDS_H_
 #define TYPEDCALL_TESTS_INSTANCE_TABLE_STANDARDS_H_
 

@@ -83,7 +83,7 @@ class Replacing(unittest.TestCase):
     def test_order_of_overloads(self):
         p = Polynomial([1])
         p.offer(3)
-        self.assertEqual(consumer.value(p, 7.0), 1.0)  # the first
+        self.assertEqual(consumer.value(p, 7.0), 1.0)  # the first entry
         p.offer(0)
         p.offer(3)
         self.assertEqual(consumer.value(p, 7.0), 7.0)  # the entry without self
@@ -161,7 +161,7 @@ class Subclasses(unittest.TestCase):
 
         p = Negative([1, 2])
         self.assertEqual(p(3), -7.0)
-        self.assertEqual(consumer.signatures(p), ["d->d", "f->f"])  # the table is not offered
+        self.assertEqual(consumer.signatures(p), ["d->d", "f->f"])  # the table exists, but is not offered
         with self.assertRaisesRegex(TypeError, "offers no native signature"):
             consumer.value(p, 3.0)
 

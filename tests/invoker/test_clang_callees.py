@@ -1,5 +1,5 @@
-"""Tests narrow arguments to functions compiled by clang. Unlike gcc, clang relies on the caller to
-extend them to int."""
+"""Tests narrow arguments and results of functions compiled by clang. On x86-64 clang, unlike gcc,
+relies on the caller to extend narrow arguments to int."""
 import ctypes
 import os
 import platform

@@ -39,7 +39,7 @@ class Source:
 
     def __init__(self, text):
         self.code = without_comments_and_texts(text)
-        # The code without strings does not contain the paths.
+        # The paths are strings, which `code` does not contain.
         self.includes = INCLUDE.findall(text)
         self.named = [(found.group(1) or found.group(2), block(self.code, found.end()))
                       for found in DEFINED.finditer(self.code)]

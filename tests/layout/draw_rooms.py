@@ -98,7 +98,7 @@ def panel(title, graph, captions, top):
 
 def picture():
     """Returns the SVG."""
-    # A caption is the beginning of the docstring of the folder.
+    # A caption is the first phrase of the folder's docstring.
     captions = {path.parent.name: re.split(r"[.:;]\s", test_rooms.docstring(path) + " ")[0].replace("\n", " ")
                 for path in test_rooms.PACKAGE.glob("*/__init__.py")}
     captions["package"] = "the public names, and the names in pickles"

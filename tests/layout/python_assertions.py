@@ -105,7 +105,7 @@ class Tree:
         """Returns True if a function asserts something. `owner` is its class, and `outer` are the
         functions around it."""
         if function not in self._answers:
-            self._answers[function] = False  # For recursion.
+            self._answers[function] = False  # ends the recursion if functions call each other
             around = (*outer, function)
             local = {}
             for node in (node for each in around for node in _own(each)):
@@ -142,7 +142,7 @@ class Tree:
         called = self._meant(source, owner, node.func, local)
         if not called and name and name.startswith("assert_"):
             return True  # from numpy.testing
-        if name not in THREADS:  # others may call their arguments
+        if name not in THREADS:  # other functions may call their arguments
             called += [found for each in node.args if isinstance(each, ast.Name)
                        for found in local.get(each.id, ())]
         return any(self.asserts(*found) for found in called)

@@ -14,8 +14,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__
 CORE_BASE = {"version", "compiler", "platform", "slot_id", "interface", "custom_slots", "type_access",
              "separate"}
 TYPEDCALL_BASE = {"signature", "native_callable", "typed_method", "entry_view", "overload_choice", "sibling_symbol"}
-# The rooms that each room may include. "core" and "typedcall" are the headers at the top, and
-# "base" means the headers above.
+# The rooms that each room may include. "core base" and "typedcall base" are the headers listed
+# above, and "core" and "typedcall" are the other headers at the top.
 ARROWS = {
     "core base": [],
     "core/slots": ["core base"],
@@ -51,7 +51,7 @@ WITHOUT_REFERENCE = {
     "typedcall/meth_typed.h": "the names of typed_method.h",
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+"((?:core|typedcall)/[^"]+)"', re.MULTILINE)
-# Bazel's names for the headers of other libraries.
+# Headers of other libraries, and the Bazel targets that provide them.
 SYSTEM_INCLUDE = re.compile(r"^\s*#\s*include\s+<(Python\.h|ffi\.h)>", re.MULTILINE)
 SYSTEM_TARGETS = {"Python.h": "@python//:headers", "ffi.h": "//bazel/system:ffi"}
 # The tests that may include internals.

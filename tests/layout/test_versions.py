@@ -33,7 +33,7 @@ def read(name):
 
 
 def found(name, pattern):
-    """Returns the numbers in a file that match, each once."""
+    """Returns the set of numbers that the pattern matches in a file."""
     return set(re.findall(pattern, read(name)))
 
 

@@ -88,7 +88,7 @@ inline loop Make(const char *signature, std::uintptr_t flags, void *funcptr,
   auto made = loop::make(signature, flags, funcptr, {}, std::move(options));
   EXPECT_TRUE(made) << signature << ": " << TakeError();
   EXPECT_EQ(PyErr_Occurred(), nullptr);
-  // The test then continues with this function.
+  // After a failure, the test continues with this function.
   static long (*const constant)() = [] { return 0L; };
   return made ? *made : *loop::make("->l", 0, reinterpret_cast<void *>(constant));
 }

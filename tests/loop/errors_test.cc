@@ -67,7 +67,7 @@ TYPED_TEST(Errors, StopTheLoop) {
       EXPECT_EQ(calls, 4);
       EXPECT_TRUE(IsErrorValue(result.get(1)));
       EXPECT_FALSE(IsErrorValue(result.get(2)));
-      // The other elements have no result.
+      // The elements from the error on have no result.
       for (int i = 3; i < 6; ++i) EXPECT_TRUE(Same(result.get(i), T())) << i;
       EXPECT_TRUE(result.GapsAreUntouched(6));
 

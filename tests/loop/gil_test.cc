@@ -25,8 +25,8 @@ long LookWide(long a, long, long, long, long) {
   return a;
 }
 
-/// Returns "held" if a loop over `count` elements holds the GIL in all calls, or "gone" if it holds
-/// the GIL in none.
+/// Returns "held" if a loop over `count` elements holds the GIL in all calls, "gone" if it does in
+/// none, or "both" if it does in some.
 template <class Runs>
 std::string GilDuring(std::intptr_t count, Runs &&runs) {
   with_gil = without_gil = 0;
@@ -98,7 +98,7 @@ TEST(GilTest, StoringObjectsNeedsIt) {
           .needs_thread());
 }
 
-// This function only returns after another thread has held the GIL.
+// Waits until another thread has held the GIL, but for at most 20 seconds.
 std::atomic<bool> other_had_it{false};
 double WaitForOther(double x) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);

@@ -14,7 +14,7 @@ static_assert(stats::enabled, "the test reads the counters");
 double Twice(double x) { return x + x; }
 double Five(double x, float, long, short, double) { return x; }
 
-/// Returns the three counts after two runs. One of the runs is empty.
+/// Returns the counts of compiled loops, invoker loops and calls after two runs, one of them empty.
 template <class Function, std::size_t arrays>
 std::string Counted(Function *function, std::optional<loop_kernel> asked,
                     const std::intptr_t (&steps)[arrays]) {

@@ -30,7 +30,7 @@ PyObject *Choose(PyObject *which, PyObject *object) {
 
 PyObject *Nothing(PyObject *) { return nullptr; }
 PyObject **taken_from = nullptr;
-/// Removes its argument from the array and returns the reference count.
+/// Removes its argument from the array and returns the argument's reference count.
 long TakeOut(PyObject *object) {
   Py_CLEAR(*taken_from);
   ++taken_from;
@@ -110,7 +110,7 @@ TEST(ObjectsTest, AnErrorLeavesTheOldObjects) {
   for (PyObject *object : result.list(3)) Py_DECREF(object);
 }
 
-// A wrapper that returns NULL also raises SystemError.
+// Like a wrapper in CPython, a function that returns NULL without an exception causes SystemError.
 TEST(ObjectsTest, NullIsNoResult) {
   const Ref old = NewObject();
   Array<PyObject *> input = {old.get()}, result = {old.get()};

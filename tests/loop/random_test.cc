@@ -168,7 +168,7 @@ struct Place {
   std::intptr_t step;
 };
 
-/// Returns the number of elements before the first error.
+/// Does what the loop must do. Returns the number of elements before the first error.
 std::intptr_t Model(const Function &function, bytes *memory, const std::vector<Place> &places,
                     std::intptr_t count) {
   const auto address = [&](std::size_t array, std::intptr_t i) {

@@ -103,7 +103,7 @@ TEST(RefusalsTest, HintsAndDifferencesAreNoObstacle) {
             "made");
 }
 
-// Loops must accept every function that the resolver returns for their flags.
+// Loops must accept every entry that the resolver returns for loop_capabilities.
 TEST(RefusalsTest, WhatTheResolverYieldsIsTaken) {
   int made = 0;
   for (std::uintptr_t flags = 0; flags < 0x200; ++flags) {
@@ -111,7 +111,7 @@ TEST(RefusalsTest, WhatTheResolverYieldsIsTaken) {
     const PyNativeCallableEntry entry = {is_error_value ? "d->d" : "d&d->i", flags,
                                          reinterpret_cast<void *>(&Twice)};
     if (!typedcall::internal::can_call(entry, typedcall::loop_capabilities)) continue;
-    typedcall::loop_options options;  // takes the flags of a resolution
+    typedcall::loop_options options;  // a resolution would supply the callable
     if ((flags & PyNativeCallable_FALLS_BACK) != 0) {
       options.callable = typedcall::object_ref::borrow(Py_None);
     }

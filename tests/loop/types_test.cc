@@ -42,7 +42,7 @@ T Value(unsigned number) {
   }
 }
 
-/// Returns true if all significant bytes are equal. A long double has ten.
+/// Returns true if all significant bytes are equal. An x87 long double has ten.
 template <class T>
 bool SameBits(T a, T b) {
   if constexpr (std::is_same_v<T, PyNativeType_ComplexLongDouble>) {
@@ -158,7 +158,7 @@ TEST(KernelTest, TheRestGoesThroughTheInvoker) {
   }
 }
 
-// Pointers share the kernel of integers, but have another error value.
+// Pointers share the kernel of integers, but have a different error value.
 TEST(KernelTest, ErrorsThatKernelsDoNotKnowGoThroughTheInvoker) {
   constexpr std::uintptr_t raises = PyNativeCallable_MAY_RAISE | PyNativeCallable_NEEDS_THREAD;
   EXPECT_EQ(KernelOf("d->d", raises), loop_kernel::compiled);

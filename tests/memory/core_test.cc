@@ -167,7 +167,7 @@ TEST_F(RowsSwept, AnObjectThatIsKeptAgain) {
   Sweep(again);
 }
 
-// The object's dictionary gets the keeper, or the table keeps it.
+// The object's dictionary holds the keeper. If it cannot, the table does.
 TEST_F(RowsSwept, AnObjectThatHostsItsKeeper) {
   Ref object, kept = scope_.Eval("tuple(Owner() for i in range(5))");
   Swept hosts = {

@@ -111,7 +111,7 @@ TEST_F(Types, CombinedMetaclasses) {
                }});
 }
 
-// Metaclasses that are in the cache already, alive or dead, are read and combined further.
+// The cache already contains metaclasses, alive or dead. They are read and combined further.
 TEST_F(Types, CombinedOfCombined) {
   scope_.Run(
       "class A(type): pass\nclass B(type): pass\nclass C(type): pass\n"
@@ -161,7 +161,7 @@ PyObject *NewOfC(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   return PyType_Type.tp_new(type, args, kwargs);
 }
 
-// A metaclass with a tp_new in C is refused, if there is memory to find out.
+// A metaclass with a tp_new in C is refused, unless memory runs out before that.
 TEST_F(Types, CombinedWithAMetaclassInC) {
   PyType_Slot type_slots[] = {{Py_tp_new, reinterpret_cast<void *>(NewOfC)}, {0, nullptr}};
   PyType_Spec spec = {"test.InC", 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, type_slots};

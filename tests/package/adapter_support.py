@@ -65,7 +65,7 @@ def offering(functions):
 
 
 def called_by(code):
-    """Returns the addresses of the typed functions to which this code from inspect_llvm() refers."""
+    """Returns the addresses of the typed functions that LLVM code from inspect_llvm() refers to."""
     binding = importlib.import_module("llvmlite.binding")
     symbols = set(re.findall(r"typedcall\.[\w.]*\.[0-9a-f]{32}", code))
     numbers = set(re.findall(r"numba\.dynamic\.globals\.([0-9a-f]+)", code))

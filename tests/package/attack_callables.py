@@ -76,7 +76,7 @@ class Callables:
             return type
         return module.combined_metaclass(type)
 
-    # --- Objects that are tagged -------------------------------------------------------------
+    # --- Objects to tag ----------------------------------------------------------------------
 
     def make_callable(self):
         meaning = self.random.choice(self.meanings)
@@ -122,7 +122,7 @@ class Callables:
         return prototype(meaning.offered)(run)
 
     def native(self, meaning):
-        """Returns an object with the address of a C function with this meaning."""
+        """Returns an object that holds the address of a C function with this meaning."""
         made = self.native_of(meaning)
         self.trace("  native %s %#x", type(made).__name__, id(made))
         return made

@@ -58,7 +58,7 @@ def _letters(letter):
 def prototype(signature):
     """Returns the ctypes type of a function."""
     arguments, result = parse_signature(signature)
-    # A CFUNCTYPE function releases the GIL, which a function that takes objects needs.
+    # A CFUNCTYPE function releases the GIL, but a function that takes objects needs the GIL.
     factory = ctypes.PYFUNCTYPE if "O" in signature else ctypes.CFUNCTYPE
     return factory(_letters(result), *map(_letters, arguments))
 

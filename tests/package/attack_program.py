@@ -82,7 +82,7 @@ class Program(Callables):
     def native_as_callable(self):
         meaning = self.random.choice(self.meanings)
         made = self.native(meaning)
-        # A native function that falls back takes a pointer to the result, so Python cannot call it like the others.
+        # A native function that falls back also takes a pointer to the result, so the meaning's arguments do not fit.
         if callable(made) and not meaning.falls_back:
             self.add(Thing(made, meaning, "native"))
 

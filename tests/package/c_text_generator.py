@@ -15,7 +15,7 @@ _SPELLINGS = [each.split() for each in (
     [*VALUES.values(), *_OTHER_NAMES] + "signed|unsigned|short int|signed short|unsigned short int|signed int|"
     "long int|signed long|signed long int|unsigned long int|long long int|signed long long|signed long long int|"
     "unsigned long long int|double complex|float complex|long double complex".split("|"))]
-# Each entry is one token, because nothing may come between its two words. Enums are missing, because the compiler
+# Each entry is one token, because nothing may come between its two words. Enums are omitted, because the compiler
 # treats them as integers.
 _TAGGED = ["struct point", "union number"]
 _LENGTHS = ("Py_ssize_t", "intptr_t", "ssize_t", "long", "int64_t", "signed long int")
@@ -44,7 +44,7 @@ typedef struct _object { int x; } PyObject;
 struct point { int x; };
 union number { int x; double y; };
 """
-#: The prologue's declarations that cffi does not know.
+#: Declarations from the prologue that cffi does not know.
 FOR_CFFI = """
 typedef intptr_t Py_ssize_t, Py_hash_t, npy_intp;
 typedef double npy_double;
@@ -52,7 +52,7 @@ typedef struct _object { int x; } PyObject;
 struct point { int x; };
 union number { int x; double y; };
 """
-#: Maps the numbers that the compiled program prints to letters. Other types have no letters.
+#: Letters, keyed by the numbers that said() finds in the assembly. Other types have no letters.
 LETTERS = dict(enumerate(VALUES))
 LETTERS.update({100 + at: "&" + each for at, each in LETTERS.items()})
 LETTERS.update({200 + at: "&k" + each for at, each in enumerate(VALUES)})
@@ -121,7 +121,7 @@ class Function:
 class Generator:
     def __init__(self, random):
         self.random = random
-        #: Maps each typedef to the operations around it (see operations()), and whether its base type is refused.
+        #: Maps each typedef to its operations (see operations()) and to whether its base type is refused.
         self.typedefs = {}
         self._count = 0
 
@@ -274,7 +274,7 @@ class Generator:
 
     def header(self, names):
         """Returns a header, the functions that the compiler sees, and the names that it does not see. Functions that
-        the package must refuse get other names."""
+        the package must refuse are renamed."""
         parts, functions, hidden = [], [], []
         for name in names:
             if self.chance(0.4):
@@ -302,7 +302,7 @@ class Generator:
 
 
 def program(functions, header="", hidden=()):
-    """Returns a C program that prints the types of the functions. It does not compile if the header does not match."""
+    """Returns a C program whose assembly shows the types of the functions. It compiles only if the header matches."""
     lines = [PROLOGUE, header, _MACROS, *(each.program(at) for at, each in enumerate(functions))]
     return "\n".join(lines + ["static int %s __attribute__((unused));" % name for name in hidden])
 

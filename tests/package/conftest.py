@@ -10,7 +10,7 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 import collected  # noqa: E402
 
-# nohup and a shell's background jobs ignore these signals, and the tests' child processes would inherit that.
+# Under nohup or as a shell's background job, pytest ignores these signals, and child processes would inherit this.
 for _number in (signal.SIGINT, signal.SIGHUP):
     if signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, signal.default_int_handler if _number == signal.SIGINT else signal.SIG_DFL)

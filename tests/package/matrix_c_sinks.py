@@ -267,7 +267,7 @@ def _types_in_cython(entry):
 
 
 def _word(types):
-    """Returns the types as part of a name."""
+    """Returns the types as text that can be part of a name."""
     return "_".join(each.replace(" ", "_").replace("*", "p") for each in types)
 
 

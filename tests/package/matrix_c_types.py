@@ -59,7 +59,7 @@ def usual_letters(value):
 
 
 def _is_float(value):
-    """Returns false for a double beyond the largest float. C does not define its conversion."""
+    """Returns false for a double beyond the largest float. C does not define the conversion of such a double."""
     try:
         struct.pack("=f", value)
     except OverflowError:

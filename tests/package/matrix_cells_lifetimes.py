@@ -47,7 +47,7 @@ def churn():
 
 
 def vanishing(entry):
-    """Returns a tagged function and the object that its tag must keep alive. Only its class refers to the function."""
+    """Returns a tagged function, to which only a class refers, and the object that the tag must keep alive."""
     module = types.ModuleType("vanishing")
     exec(GONE, vars(module))
     sys.modules["vanishing"] = module
@@ -88,7 +88,7 @@ def cycle(sink):
     """Drops a cycle of a function, its entry and the sink's callable."""
     function = Cyclic()
     kept = tagged(function, entry_of("typed_functions", "half"))
-    # On free-threaded builds the table owns the object that a tag keeps alive. See docs/support.md.
+    # On free-threaded builds a cycle through `kept` is never collected. See docs/explanation/lifetimes.md.
     if not sysconfig.get_config_var("Py_GIL_DISABLED"):
         kept.function = function
     function.made = sink.held(function)

@@ -69,7 +69,7 @@ class CppLoop(CppSite):
 
 
 class CppCallback(CppFallback):
-    """A callback of typedcall/callback.h, called with the GIL."""
+    """A callback made with typedcall/callback.h, called with the GIL."""
 
     name = "C++ callback"
 

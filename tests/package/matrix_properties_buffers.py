@@ -89,7 +89,7 @@ FUNCTIONS = ("count", "count_in_place", "invert", "norm", "dot", "power", "times
 
 
 class NotTaken(Failure):
-    """Equal to each of the three exceptions that are raised for an object that is not a suitable buffer."""
+    """A Failure that equals each of the three exceptions that are raised for an unsuitable buffer."""
 
     KINDS = {"TypeError", "BufferError", "ValueError"}
 

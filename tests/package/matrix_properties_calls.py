@@ -43,7 +43,7 @@ def choice(sink):
 
 
 def alone(sink, letters, calls, module=functions):
-    """Compares a sink's calls to functions without overloads with Python's calls. `letters` maps each function to its
+    """Compares a sink's calls with Python's, for functions without overloads. `letters` maps each function to its
     parameters."""
     for name, each in letters.items():
         function = getattr(module, name)

@@ -30,8 +30,8 @@ def ended(sink, name, cells, environment):
 
 
 def of_process(sink, name, cells, environment=None, apart=False):
-    """Runs the cells in one process. If a cell ends the process, the others run in a new one. With `apart`, each cell
-    runs in its own process, which must end without output."""
+    """Runs the cells in one process. If a cell ends the process, the remaining cells run in a new one. With `apart`,
+    each cell runs in its own process, which must end without output."""
     left = []
     for cell in cells:
         reason = matrix_limits.why_not(sink, name, cell)
@@ -57,7 +57,7 @@ def of_process(sink, name, cells, environment=None, apart=False):
 
 
 def lifetimes(sink):
-    """A sink's callable keeps the function and its entry alive, and cycles of them are collected."""
+    """A sink's callable keeps the function and its entry alive, and cycles that contain them are collected."""
     yield from of_process(sink, "lifetimes", ("the C function", "the callable", "a cycle"), OVERWRITTEN)
     # These cells count the blocks of CPython's own allocator.
     yield from of_process(sink, "lifetimes", ("making", "calling"))

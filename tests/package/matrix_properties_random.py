@@ -48,8 +48,8 @@ def drawn(numbers):
 
 
 def has_two_faults(overloads, arguments):
-    """Returns true if a float is passed for an int. Libraries that check types first report this and not an int that is
-    too large."""
+    """Returns true if a float is passed for an int. Libraries that check the types first report the float, and not
+    another argument that is too large."""
     return len(overloads) == 1 and any(letter in "il" and type(value) is float
                                        for letter, value in zip(overloads[0], arguments))
 

@@ -24,14 +24,14 @@ def overlap(calls):
 
 
 def two_at_once(sink, make):
-    """Calls a function that is not THREAD_SAFE in two threads."""
+    """Calls, in two threads, a function that is not THREAD_SAFE."""
     module = support.build("thread_functions")
     assert overlap([module.together] * 2), "the function does not see two threads"
     try:
         with sink.another() as other:
             made = [make(each)(module.alone) for each in (sink, other)]
             for call in made:
-                call(1)  # some sinks compile code now
+                call(1)  # some sinks compile code on the first call
             met = overlap([lambda x, call=call: sink.result(call(x), 0) for call in made])
     except Refused as error:
         return "refused", str(error)
@@ -50,7 +50,7 @@ def waiting_for_python(sink, flags):
     try:
         sink.letting_go()
         made = sink.made(waits)
-        made(1)  # some sinks compile code now
+        made(1)  # some sinks compile code on the first call
     except Refused as error:
         return "refused", str(error)
     is_over = threading.Event()
@@ -195,7 +195,7 @@ def among_many_calls():
 
         other = threading.Thread(target=interrupt)
         other.start()
-        # Python drops exceptions raised in gc.callbacks, so an interrupt that arrives in JAX's is lost.
+        # Python drops exceptions raised in gc.callbacks, so an interrupt during JAX's callback is lost.
         gc.disable()
         try:
             until = time.monotonic() + 60
@@ -235,7 +235,7 @@ CASES = {"in Python code": in_python_code, "in a C function": in_a_c_function, "
 def interrupts(sink):
     """An interrupted call raises KeyboardInterrupt or the library's own error. Later calls work."""
     before = signal.getsignal(signal.SIGINT)
-    # A shell's background jobs ignore SIGINT.
+    # SIGINT is ignored if the tests run as a shell's background job.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         for cell, case in CASES.items():

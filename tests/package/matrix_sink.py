@@ -10,7 +10,7 @@ class Refused(Exception):
 
 
 def kind_in_text(error):
-    """Returns the name of the Python exception in the text of a library's error."""
+    """Returns the name of the Python exception in the text of a library's error, or else of the error's class."""
     kinds = "TypeError", "OverflowError", "ValueError", "SystemError", "IndexError"
     return next((kind for kind in kinds if kind in str(error)), type(error).__name__)
 
@@ -48,7 +48,7 @@ class Sink:
 
     @contextlib.contextmanager
     def another(self):
-        """Returns a second sink, for another thread."""
+        """Yields a second sink, for another thread."""
         other = type(self)()
         other.setUp()
         try:
@@ -61,8 +61,8 @@ class Sink:
         raise NotImplementedError
 
     def held(self, function):
-        """Returns the sink's callable for a function of one double. The sink must not keep the function alive, because
-        the callable must do this."""
+        """Returns the sink's callable for a function of one double. The callable must keep the function alive,
+        so the sink must not do so."""
         return self.made(function)
 
     def single(self, function, value):

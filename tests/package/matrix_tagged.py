@@ -30,7 +30,7 @@ def tagged_with_defaults(x, y, z=4.5):
 
 
 def given(x):
-    """Returns the matrix's own result if x is negative, where the C function falls back."""
+    """Returns the first of `results` if x is negative. The C function then falls back."""
     return results[0] if x < 0 else x**0.5
 
 

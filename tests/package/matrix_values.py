@@ -54,7 +54,7 @@ ROUNDED = (16777217, 2**62 + 2**38 + 1, 2**63 + 2**39 + 1, 16777217.0, 1 + 2**-2
 
 
 def numpy_values():
-    """Returns NumPy's scalars, if NumPy is installed."""
+    """Returns NumPy scalars, if NumPy is installed."""
     try:
         import numpy
     except ImportError:

@@ -27,7 +27,7 @@ def sweep(call, undo=lambda result: None, errors=(), after=lambda: None, onwards
     result, which is passed to `undo`, or raise MemoryError or one of the `errors`. `after` runs
     after each call. Unless `onwards` is false, the sweep is repeated with all later allocations
     failing too. An error in `until` ends the sweep. `is_for_want` is true for errors that a library
-    raises instead of MemoryError when memory runs out. All modules must be imported before, because
+    raises instead of MemoryError when memory runs out. Import all modules before the sweep, because
     an import without memory crashes some versions of CPython. Returns the number of calls that
     failed."""
     failures = 0

@@ -146,7 +146,7 @@ def one(options, environment, skip, verbose=False):
 
 
 def shrink(options, environment):
-    """Returns the smallest set of failing steps that is found before the time is up."""
+    """Returns the smallest set of steps, found before the time is up, with which the program still fails."""
     needed = list(range(options.steps))
     width = max(1, len(needed) // 2)
     limit = time.monotonic() + options.shrink_seconds

@@ -21,7 +21,7 @@ fallbacks = support.build("fallback_functions")
 class Connection:
     """A test with a connection to an engine. `module` is the engine's Python package."""
 
-    #: A query of {1} over {0} rows `i`.
+    #: A query that evaluates {1} for each `i` from 0 to {0} - 1.
     series = "select {1} from range({0}) t(i)"
 
     def setUp(self):
@@ -43,7 +43,7 @@ class Connection:
             self.value(text, *values)
 
     def tagged(self, f, signature="d->d", of=functions.half, flags=None):
-        """Tags a Python function with the C function of another one. The result shows which one was called."""
+        """Tags a Python function with another function's C function. The result shows whether C was called."""
         entry = next(each for each in typedcall.entries(of) if each.signature == signature)
         typedcall.tag(f, signature, entry.address, flags=entry.flags if flags is None else flags)
         return f

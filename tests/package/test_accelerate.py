@@ -60,7 +60,7 @@ class OnEveryInterpreter(unittest.TestCase):
         self.assertEqual({k: id(v) for k, v in before.items()},
                          {k: id(v) for k, v in vars(math).items()})
 
-    @support.ON_CPYTHON  # CPython's messages
+    @support.ON_CPYTHON  # on PyPy, accelerate() replaces functions
     def test_cpython_installs_nothing(self):
         module = support.build("pypy_functions")
         before = dict(vars(module))

@@ -129,7 +129,7 @@ class Interrupts(Loops):
         super().setUp()
         # PyPy only prints an interrupt that arrives in a finalizer, so run the finalizers of ended processes now.
         gc.collect()
-        # A shell's background jobs ignore SIGINT.
+        # SIGINT is ignored if the tests run as a shell's background job.
         self.handle(signal.SIGINT, signal.default_int_handler)
         # Use a timer and not a thread, because PyPy only prints exceptions while it cleans up after a thread.
         self.handle(signal.SIGALRM, lambda number, frame: os.kill(os.getpid(), signal.SIGINT))

@@ -13,7 +13,7 @@ from typedcall import Flags
 
 support.module_only_if(not support.IS_PYPY, "for CPython; PyPy has test_pypy_api")
 
-from typedcall.native import _native  # PyPy has another extension module
+from typedcall.native import _native  # PyPy has a different extension module
 
 typed = support.build("typed_functions")
 

@@ -1,4 +1,4 @@
-"""Tests that bench/application has the same results in every way."""
+"""Tests that bench/application computes the same results with each kind of call."""
 import importlib.util
 import pathlib
 import sys

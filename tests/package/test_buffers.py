@@ -31,7 +31,7 @@ def resolved(name, place=module):
 
 
 def names():
-    """Returns the names of the functions to call. PyPy calls functions that may raise boxed, so they are omitted."""
+    """Returns the names of the functions to call. On PyPy, omits those that may raise: their calls are boxed."""
     return [name for name in buffer_support.FUNCTIONS
             if not (support.IS_PYPY and name in _RAISING)]
 
@@ -264,7 +264,7 @@ class OtherLibraries(unittest.TestCase):
         self.assertEqual(y, doubles(6.0, 8.0))
         self.assertEqual(consumer.bytes_and_text(b"abc"), (module.hash(b"abc"), 3))
 
-    @support.ON_CPYTHON  # for CPython
+    @support.ON_CPYTHON  # the SciPy adapter is only for CPython
     def test_scipy_refuses_but_for_filters(self):
         adapter_support.library("scipy")
         with self.assertRaisesRegex(TypeError, "has buffers, and SciPy calls such functions as filters only"):

@@ -92,7 +92,7 @@ class PkgConfig(Building):
 
 @unittest.skipUnless(REPOSITORY_INCLUDES.is_file(), "the repository is not here")
 class EditablePkgConfig(unittest.TestCase):
-    """The output for an editable installation."""
+    """The output of pkg-config for an editable installation."""
 
     def setUp(self):
         spec = importlib.util.spec_from_file_location("repository_includes", REPOSITORY_INCLUDES)

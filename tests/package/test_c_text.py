@@ -39,7 +39,7 @@ def by_header(text):
 
 
 def each_way(result, parameters):
-    """Returns the signatures that tag() reads for this declaration, and tag_module() from a table and from a header."""
+    """Returns the signatures of this declaration in tag(), and in tag_module() with a table and with a header."""
     text = "%s ef_gcd(%s)" % (result, parameters)
     return [by_tag("%s (%s)" % (result, parameters)), by_tag(text), by_table(text),
             by_header("#define H\n%s;" % text)]

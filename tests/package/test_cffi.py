@@ -55,7 +55,7 @@ class Source(support.InAFolder):
         self.addCleanup(typedcall.untag, function)
         typedcall.tag(function, "size_t (const char *)", function)
         self.assertEqual(typedcall.resolve(function, "s->N")("four"), 4)
-        # Other differences have another message.
+        # For other differences, the message is different.
         for text in ("size_t (const double *)", "size_t (double)", "size_t (const char *, int)"):
             with self.assertRaisesRegex(TypeError, "is not a C function of"):
                 typedcall.tag(len, text, self.ffi.cast("size_t(*)(char *)", 4096))

@@ -78,7 +78,7 @@ class Show(CommandLine):
 
     @staticmethod
     def words(table):
-        """Returns the words of the table without lines and addresses."""
+        """Returns the words in the table, without its ruled lines and addresses."""
         return [re.sub("0x[0-9a-f]+", "0x", word) for word in table.split()
                 if word.isascii() and set(word) != {"-"}]
 

@@ -294,7 +294,7 @@ class Spawned(cluster_support.Processes):
         self.assertRegex(printed[0], "^typed_functions typed_functions.half comes from a pickle")
 
     def test_a_provider_that_ends_the_worker(self):
-        # The workers find another module of the same name.
+        # The workers find a different module with the same name.
         self.write("versions.py", PROVIDER.format(native="half", signature="d->d", flags=0))
         self.write("ends/versions.py", "import sys; sys.exit(3)")
         printed = self.spawn(

@@ -130,7 +130,7 @@ class Readers(unittest.TestCase):
 # The reader and the provider in Python need the GIL.
 @support.only_if(not support.IS_PYPY and not support.sysconfig.get_config_var("Py_GIL_DISABLED"))
 class Members(unittest.TestCase):
-    """Tests independent implementations of the specification with each other."""
+    """Tests independent implementations of the specification against each other."""
 
     @classmethod
     def setUpClass(cls):

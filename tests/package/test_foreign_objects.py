@@ -112,7 +112,7 @@ class Objects(unittest.TestCase):
                 with self.subTest(kind=kind), self.assertRaises(kind):
                     ask()
 
-    @support.ON_CPYTHON  # read-only on PyPy
+    @support.ON_CPYTHON  # `__module__` is read-only on PyPy
     def test_the_module_of_a_builtin_function(self):
         known = plain.half.__module__
         self.addCleanup(setattr, plain.half, "__module__", known)

@@ -1,5 +1,5 @@
-"""Tests typedcall.jax with JAX's persistent compilation cache. The functions of another process have other addresses,
-or are missing."""
+"""Tests typedcall.jax with JAX's persistent compilation cache. In another process, the functions have
+different addresses or are missing."""
 
 import os
 import unittest

@@ -7,7 +7,7 @@ from test_lifetimes import Process
 
 support.module_only_if(not support.IS_PYPY, "for CPython: on PyPy tags live with their functions")
 
-# On free-threaded builds the table owns the objects that tags keep alive. See docs/support.md.
+# On free-threaded builds such a cycle lives until the interpreter ends. See docs/explanation/lifetimes.md.
 WITH_GIL = support.only_if(not sysconfig.get_config_var("Py_GIL_DISABLED"))
 
 KEEPS = """

@@ -205,8 +205,8 @@ class WithoutMemory(unittest.TestCase):
         """), "sqlite3")
 
     def test_duckdb(self):
-        """Tests register() and calls. DuckDB's cursor() and execute() need memory, because DuckDB ends the process
-        without it."""
+        """Tests register() and calls. Memory is restored before DuckDB's execute(), because without memory
+        DuckDB ends the process."""
         self.run_sweep("""
         if tuple(map(int, duckdb.__version__.split(".")[:2])) < (1, 5):
             sys.exit()  # it does not let a function replace another

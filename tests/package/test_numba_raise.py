@@ -184,7 +184,7 @@ class Raising(adapter_support.NumbaCalls):
         (entry,) = typedcall.entries(fallbacks.c_root)
         typedcall.tag(mine, entry.signature, entry.address, flags=entry.flags)
         self.addCleanup(signal.signal, signal.SIGINT, signal.getsignal(signal.SIGINT))
-        # A shell's background jobs ignore SIGINT.
+        # SIGINT is ignored if the tests run as a shell's background job.
         signal.signal(signal.SIGINT, signal.default_int_handler)
         self.addCleanup(setattr, sys, "unraisablehook", sys.unraisablehook)
         for function in (functions.raises, mine):

@@ -16,7 +16,7 @@ SHAPES = [(0,), (1,), (4,), (0, 4), (3, 0), (1, 1), (3, 4), (2, 3, 4)]
 
 
 def variants(array):
-    """Yields arrays with the same elements and other memory layouts."""
+    """Yields arrays with the same elements and different memory layouts."""
     read_only = array.copy()
     read_only.flags.writeable = False
     yield array

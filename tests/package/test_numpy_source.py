@@ -104,7 +104,7 @@ class Source(unittest.TestCase):
         with self.assertRaisesRegex(ImportError, "NumPy has not been imported"):
             _native.scalar_functions(numpy.add)
 
-        # This table is like that of a future NumPy.
+        # This table imitates that of a future NumPy.
         version = ctypes.CFUNCTYPE(ctypes.c_uint)(lambda: 0x03000000)
         table = (ctypes.c_void_p * 3)(ctypes.cast(version, ctypes.c_void_p), None, id(numpy.ndarray))
         make = ctypes.pythonapi.PyCapsule_New

@@ -38,7 +38,7 @@ def by_grammar(text):
 
 class Grammar(unittest.TestCase):
     def check(self, text):
-        """Checks that both parsers return the same."""
+        """Checks that both parsers return the same result."""
         with self.subTest(text=text):
             self.assertIsNotNone(by_grammar(text))
             self.assertEqual(repr(by_grammar(text)), repr(by_python(text)))
@@ -89,6 +89,6 @@ class Grammar(unittest.TestCase):
                      lambda n: "(x='" + "a" * n, lambda n: "(x" + " " * n + "y)", lambda n: "(x=" + "'" * n, lambda n: "(x=" + "9" * n,
                      lambda n: "(" + ",".join(f"a{i}" for i in range(n)), lambda n: "(x=(" + "1," * n + "))"):
             with self.subTest(make(3)):
-                # A quadratic time would be 64 times as long.
+                # Quadratic time would be 64 times as long.
                 least = min(seconds(make(5_000)) for _ in range(3))
                 self.assertLess(min(seconds(make(40_000)) for _ in range(3)), 24 * least + 0.01)

@@ -13,7 +13,7 @@ HOW_LONG = ["--batches", "3", "--count", "35"] if SECONDS is None else ["--secon
 
 
 class Attack(unittest.TestCase):
-    @support.ON_CPYTHON  # its objects exist only on CPython
+    @support.ON_CPYTHON  # the programs use objects that exist only on CPython
     def test_random_programs(self):
         programs = self.attack(*HOW_LONG)
         if SECONDS is None:
@@ -33,7 +33,7 @@ class Attack(unittest.TestCase):
         print(last, file=sys.stderr)
         return int(last.split()[2])
 
-    @support.ON_CPYTHON  # its objects exist only on CPython
+    @support.ON_CPYTHON  # the programs use objects that exist only on CPython
     def test_a_seed_gives_the_same_program(self):
         shown = [support.python(ATTACK, "--child", "--log", os.devnull, "--seed", "5", "--first", "7",
                                 "--count", "1", "--no-threads", "--verbose",

@@ -64,7 +64,7 @@ class Trace(unittest.TestCase):
         """Checks that the loop makes one C call and creates `frames` objects."""
         names, text = self.trace(way, **function)
         (address,) = CALL.findall(text)
-        self.assertRegex(address, r"^\d+$", text)  # no variable: "i42"
+        self.assertRegex(address, r"^\d+$", text)  # not a variable such as "i42"
         self.assertEqual([name for name in names if name.startswith("call_") and "release_gil" not in name], [], text)
         self.assertEqual(sum(count for name, count in names.items() if name.startswith("new")), frames, text)
         self.assertNotIn("Cell.inst_w_value", text)

@@ -237,7 +237,7 @@ class LoadTags(command_line.CommandLine):
             print(len([each for each in caught if "the tags for" in str(each.message)]))
         """
 
-    @support.ON_CPYTHON  # Numba
+    @support.ON_CPYTHON  # Numba is only for CPython
     def test_what_fails_stops_no_compiler(self):
         adapter_support.library("numba")
         for function in ("raises", "exits", "no_such"):
@@ -248,7 +248,7 @@ class LoadTags(command_line.CommandLine):
                 ended, output, errors = self.run_it("-c", self.CALLS)
                 self.assertEqual((ended, errors, output), (0, "", "0.0\nentered\nrefused\nrefused\n1\n"))
 
-    @support.ON_CPYTHON  # Numba
+    @support.ON_CPYTHON  # Numba is only for CPython
     def test_a_hook_that_compiles_is_run_once(self):
         adapter_support.library("numba")
         self.install("exported_functions = bringing:uses_numba\n", self.BROKEN)
@@ -268,7 +268,7 @@ class LoadTags(command_line.CommandLine):
         self.assertEqual((ended, errors), (0, ""))
         self.assertEqual(output.count("(bringing:exits) failed: SystemExit: 3 SystemExit(3)"), 2)
 
-    @support.ON_CPYTHON  # Numba
+    @support.ON_CPYTHON  # Numba is only for CPython
     def test_an_interrupt_comes_out(self):
         adapter_support.library("numba")
         self.install("exported_functions = bringing:interrupted\n", self.BROKEN)

@@ -137,7 +137,7 @@ class Errors(unittest.TestCase):
 
 class Interrupts(unittest.TestCase):
     def setUp(self):
-        # A shell's background jobs ignore SIGINT.
+        # SIGINT is ignored if the tests run as a shell's background job.
         self.addCleanup(signal.signal, signal.SIGINT, signal.getsignal(signal.SIGINT))
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

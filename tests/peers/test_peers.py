@@ -15,18 +15,18 @@ import peers
 import processes
 import run
 
-# The linker pads the data by up to one page.
+# The linker pads the data by up to one page, and it assumes larger pages on AArch64.
 PADDING = 0x10000 - 0x1000 if platform.machine() == "aarch64" else 0
 
 
 def script(name, *arguments):
-    # Without site-packages, no other tool is installed.
+    # Without site-packages, no other tool can be imported.
     return processes.python("-S", os.path.join(peers.HERE, name), *arguments, check=False, together=True,
                             environment=processes.UNSANITIZED)[:2]
 
 
 def module(**functions):
-    """Returns a module that check_equal accepts, except for these functions."""
+    """Returns a module that check_equal accepts, with these functions in place of its own."""
 
     def checked(types_of, function):
         def call(*arguments):

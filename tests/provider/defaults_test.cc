@@ -55,7 +55,7 @@ TEST(Defaults, MakeAnEntryForEachOfTheLastParameters) {
   EXPECT_EQ(made.shape->flags, METH_FASTCALL);
 }
 
-// Keyword-only parameters count, because the C function takes its parameters in order.
+// Keyword-only parameters may also be left out: the C function takes all parameters in order.
 TEST(Defaults, BehindKeywordOnly) {
   const auto made = def<digits>("f", arg("a"), arg("b") = 8, keyword_only, arg("c") = 9);
   EXPECT_EQ(Signatures(made), "lll->l ll->l l->l");
@@ -66,7 +66,7 @@ TEST(Defaults, BehindKeywordOnly) {
             "lll->l ll->l");
 }
 
-// PyPy only finds the function with all parameters.
+// PyPy finds only the function that takes all parameters.
 TEST(Defaults, ChangeNothingForPyPy) {
   const auto made =
       def<distance>("distance", arg("a"), arg("b"), arg("c"), arg("d"), arg("radius") = 6371.5);

@@ -153,7 +153,7 @@ TEST(Status, IsInSignatureAndFlags) {
     EXPECT_EQ(only(made).flags, kReturnsStatus | kNeedsThread | (differs ? kDiffers : 0))
         << signature;
     EXPECT_TRUE(PyNativeCallable_FlagsAreUsable(only(made).flags));
-    // PyPy would return the status.
+    // PyPy would return the status instead of the value.
     EXPECT_EQ(made.shape->pypy_arg_types[0], 0x100);
     EXPECT_FALSE(made.shape->speaks_pypy);
   }

@@ -56,7 +56,7 @@ long count(span<const char> text, std::string_view of) noexcept {
   return found;
 }
 
-// --- As C has them ---
+// --- As a pointer and a length, as in C ---
 
 double norm(const double *all, Py_ssize_t count) noexcept {
   double sum = 0;

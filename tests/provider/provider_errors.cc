@@ -57,7 +57,7 @@ double throw_double(long kind, double) { throw_kind(kind); }
 PyObject *throw_object(long kind) { throw_kind(kind); }
 float throw_nothing() { throw_kind(6); }
 
-// For 42, sets a Python exception and returns the usual result.
+// Returns x. For 42, also sets a Python exception.
 template <class T>
 T set_and_return(long x) {
   if (x == 42) PyErr_SetString(PyExc_ArithmeticError, "it is 42");

@@ -89,7 +89,7 @@ bool is_even(long x) {
   return x % 2 == 0;
 }
 
-// --- By a status, as C has it ---
+// --- By a status, as in C ---
 
 int c_root(double x, double *result) noexcept {
   if (x < 0) return 7;
@@ -102,7 +102,7 @@ int c_root_that_throws(double x, double *result) {
 }
 int c_check(double x, void *) noexcept { return x < 0; }
 
-// --- Under self, as one of several ---
+// --- With self, and as one of several overloads ---
 
 int of_module(PyObject *self, double x, double *result) noexcept {
   *result = PyModule_Check(self) ? x : -1;

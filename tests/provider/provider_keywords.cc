@@ -13,7 +13,7 @@ using typedcall::keyword_only;
 using typedcall::positional;
 
 // The decimal digits of the result show the arguments. This is a template because a function can
-// only have one list of names.
+// have only one list of parameter names.
 template <int>
 long digits(long a, long b, long c) noexcept {
   return 100 * a + 10 * b + c;
@@ -80,7 +80,7 @@ typedcall::method_table methods{
     typedcall::def<twice>("twice", arg("x")),
     typedcall::def<twice_positional>("twice_positional", positional("x")),
     typedcall::def<twice_default>("twice_default", positional("x") = 21),
-    // The same names and defaults can be repeated.
+    // A function can be defined again with the same names and defaults.
     typedcall::def<twice>("twice_again", arg("x")),
     typedcall::def<twice_default>("twice_default_again", positional("x") = 21),
     typedcall::def<all_defaults>("all_defaults", arg("flag") = true, arg("narrow") = -128,
@@ -114,7 +114,7 @@ typedcall::method_table methods{
     // Only the order of keyword_only and the parameters matters.
     typedcall::def<one>("one", keyword_only, typedcall::pure, "Documented.", arg("x")),
     typedcall::def<one>("one_again", keyword_only, arg("x"), "Documented."),
-    // As a function with a positional parameter, this one can have other names.
+    // As a function with a positional parameter, this one can have different names.
     typedcall::def<one>("one_by_position", arg("number") = 3),
     typedcall::def<offset<0>>("offset", arg("x"), keyword_only, arg("by") = 0.5),
     typedcall::def<offset<1>>("unicode_offset", arg("x"), keyword_only, arg("\xc3\xa9") = 0.5),

@@ -1,5 +1,5 @@
-# Tests that wrong code does not compile, and that the message of the compiler states the reason.
-# Next to each mistake is its correction.
+# Tests that wrong code does not compile, and that the compiler's message states the reason. Next to
+# each mistake is its correction.
 import compilers
 
 CONVERSIONS = "typedcall: Python callers can pass and get bool"

@@ -1,4 +1,4 @@
-# Compares the names and defaults of parameters with the same functions in Python.
+# Compares functions whose parameters have names and defaults with the same functions in Python.
 import asyncio
 import inspect
 import itertools

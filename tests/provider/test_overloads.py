@@ -37,7 +37,7 @@ class Order(unittest.TestCase):
         self.assertEqual(m.single_then_double(0.2), 0.1)
         self.assertEqual(m.single_then_double(1e300), 5e299)
         self.assertEqual(m.complex_single_then_double(0.1 + 1e300j), 0.1 + 1e300j)
-        # An int matches neither type, so the first overload is called.
+        # An int matches neither type exactly, so the first overload is called.
         self.assertEqual(m.single_then_double(3), 1.5)
 
     def test_exact(self):
@@ -176,7 +176,7 @@ class Overflow(unittest.TestCase):
                 self.assertEqual(function(value), OBJECT, function.__name__)
         self.assertEqual(m.int_or_object(2 ** 40), INT)
         self.assertEqual(m.object_or_int(2 ** 40), INT)
-        # The second argument is not out of range.
+        # Only the first argument is out of range.
         self.assertEqual(m.ints_or_mixed(2 ** 70, 1), OBJECT)
         self.assertEqual(m.ints_or_mixed(2 ** 70, 1.0), OBJECT)
         with self.assertRaises(OverflowError):

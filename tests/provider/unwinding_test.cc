@@ -68,7 +68,7 @@ void Translate() {
     object_ref::steal(Call(callable.get()));
   }
 }
-// The thread is inside an exception handler when it ends.
+// The interpreter ends while the thread is inside an exception handler.
 PyObject *in_handler(PyObject *callable) {
   try {
     throw std::runtime_error("handled");

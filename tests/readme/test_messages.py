@@ -33,7 +33,7 @@ def texts_of_c(text):
 
 
 def texts_of_sources():
-    """Returns all messages that the project's code may contain."""
+    """Returns every text in the project's code that may be part of a message."""
     found = []
     for room in ("core", "typedcall"):
         for folder, _, names in os.walk(os.path.join(ROOT, room)):

@@ -1,5 +1,5 @@
-// Tests call sites when an interface is installed, or Python code runs, during a search. A key in
-// the dictionary of the interpreter calls the test when it is compared.
+// Tests call sites if an interface is installed, or Python code runs, during a search. A key in the
+// interpreter's dictionary calls the test when the key is compared.
 #include <malloc.h>
 
 #include <cstdlib>
@@ -22,7 +22,7 @@
 #endif
 
 #ifndef __SANITIZE_ADDRESS__
-// Fills freed memory with a pattern. ASan makes this unnecessary.
+// Fills freed memory with false cache entries, so that its use is noticed. ASan needs no such help.
 void *operator new[](std::size_t size) {
   void *memory = std::malloc(size);
   if (memory == nullptr) std::abort();
@@ -186,7 +186,7 @@ void SurvivesItsOwnUse(typedcall::call_site<double(double)> &site, PyObject *cal
   }
 }
 
-// The cached entry is no longer valid.
+// The same with a cached entry that is no longer valid.
 void SurvivesItsOwnUse(typedcall::call_site<double(double)> &site, void (*look_again)()) {
   auto function = std::make_unique<OnTheHeap>();
   EXPECT_TRUE(site.find(function->object.get()));

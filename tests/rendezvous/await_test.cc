@@ -226,7 +226,7 @@ TEST_F(Await, SiblingSymbolsAreReadOnce) {
       for (const PyMethodDef &def : defs) EXPECT_EQ(ask(interface, def), def.ml_doc);
     }
     EXPECT_EQ(times_read, 2);
-    // Another function has the same address.
+    // A different function now has the same address.
     const PyMethodDef old = defs[0];
     defs[0].ml_name = "c";
     defs[0].ml_doc = "what c offers";

@@ -1,4 +1,4 @@
-# Tests modules with other versions of the ABI. A different minor version works, but a different
+# Tests modules with a different version of the ABI. A different minor version works, but a different
 # major version raises ImportError.
 import unittest
 

@@ -1,5 +1,5 @@
-# Many threads import both providers at the same time. There must only be one metaclass. Every
-# allocation triggers a garbage collection, which releases the GIL.
+# Many threads import both providers at the same time. There must be only one metaclass. Every few
+# allocations trigger a garbage collection, which releases the GIL.
 import os
 import sys
 import unittest

@@ -77,7 +77,7 @@ void EndDuringTheCall() {
   _exit(outcome);
 }
 
-// This thread makes its call while the ending interpreter holds the GIL.
+// A thread makes its call while the thread that ends the interpreter holds the GIL.
 void CallDuringTheEnd() {
   const function &f = Resolved("wait");
   std::thread([&f] {

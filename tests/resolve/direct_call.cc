@@ -7,7 +7,7 @@
 using typedcall::function;
 using typedcall::function_view;
 
-// It has the address, the flags, and the object that keeps the address valid.
+// A function has an address, flags, and a reference to the object that keeps the address valid.
 static_assert(sizeof(function<double(double, double)>) == 3 * sizeof(void *));
 
 /// A hand-written bound_function.

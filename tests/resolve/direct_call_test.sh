@@ -4,8 +4,8 @@
 set -eu
 
 objdump -d --no-show-raw-insn --no-addresses "$@" | awk '
-  # "<dd_d_function>:" starts a function; "nop" and similar instructions pad it. In an archive with
-  # and without position-independent code, the last copy of a function counts.
+  # "<dd_d_function>:" starts a function; "nop" and similar instructions pad it. If an archive has a
+  # function with and without position-independent code, the last copy counts.
   /^<.*>:$/ {
     name = substr($1, 2, length($1) - 3)
     if (!(name in code)) order[++names] = name

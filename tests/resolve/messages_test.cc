@@ -7,7 +7,7 @@ namespace {
 
 using namespace resolve_test;
 
-// Returns a module, because the type of this self does not appear in the name of the function.
+// Returns a module: a self whose type does not appear in the name of the function.
 Ref Self() { return Ref::Borrow(PyImport_AddModule("__main__")); }
 
 TEST(FaultyRequest, IsAValueErrorWithThePosition) {
@@ -126,7 +126,7 @@ TEST(Offered, FromEveryPlace) {
   Builtin function(kBoth);
   ASSERT_EQ(PyTypedMethod_TagDef(Interface(), &function.def, function.get(), by_def.get(), nullptr),
             1);
-  // The header is added last, because otherwise a different row would be a conflict.
+  // The header is added after the row of the def, which would otherwise conflict with it.
   function.metadata.table = header.get();
   ASSERT_EQ(PyNativeCallable_TagObject(Interface(), function.get(), by_object.get(), nullptr), 1);
   EXPECT_EQ(Refusal(Interface(), function.get(), "g->g"),

@@ -208,7 +208,7 @@ TEST(Order, HeaderThenDefThenObject) {
   Builtin function(kBoth);
   ASSERT_EQ(PyTypedMethod_TagDef(Interface(), &function.def, function.get(), by_def.get(), nullptr),
             1);
-  // The header is added last, because otherwise a different row would be a conflict.
+  // The header is added after the row of the def, which would otherwise conflict with it.
   function.metadata.table = header.get();
   ASSERT_EQ(PyNativeCallable_TagObject(Interface(), function.get(), by_object.get(), nullptr), 1);
   EXPECT_EQ(Find(Interface(), function.get(), "l->l"), "l->l 1 method metadata");

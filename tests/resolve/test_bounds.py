@@ -1,5 +1,5 @@
-"""Compiles code for tables with compiler options that check the bounds of the declared array, which
-has one entry."""
+"""Compiles the code that accesses tables with compiler options that check the bounds of the declared
+array, which has one entry."""
 import os
 import platform
 import re

@@ -1,5 +1,5 @@
-// Tests which types and signatures are equivalent. The table must be right on LP64, LLP64 and 32
-// bits.
+// Tests which types and signatures are equivalent. The table must be right on LP64, LLP64 and
+// 32-bit platforms.
 
 #include <gtest/gtest.h>
 

@@ -219,7 +219,7 @@ TEST(Parse, EveryShortText) {
     }
   }
   EXPECT_EQ(accepted, signatures.size());
-  // Signatures with arguments of 0, 1 and 2 bytes.
+  // Signatures whose arguments take 0, 1 and 2 bytes of text.
   EXPECT_EQ(accepted, 12u + 3 * 8 + 15 * 4);
 }
 

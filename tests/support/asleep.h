@@ -33,8 +33,8 @@ inline char StateOf(pid_t thread) {
 /// Waits until a thread sleeps or has ended. The thread must sleep only for the reason that the
 /// test expects. Aborts if this takes more than a minute.
 inline void WaitUntilAsleep(pid_t thread) {
-  // The thread must be asleep ten times in a row, because it may also wait for a lock of the C
-  // library for a short time.
+  // The thread must be asleep ten times in a row, because it may also wait briefly for a lock of
+  // the C library.
   int asleep = 0;
   for (int millisecond = 0; asleep < 10; ++millisecond) {
     const char state = StateOf(thread);

@@ -1,4 +1,4 @@
-"""Removes cases for other runtimes. Skips then only report what is missing on the machine."""
+"""Removes cases for other runtimes, so that skips report only what is missing on the machine."""
 import unittest
 
 # The names of the cases that only_if() has removed, by module.

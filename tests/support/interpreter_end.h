@@ -19,7 +19,7 @@ inline std::atomic<bool> is_inside{false}, may_return{false}, returns{false}, is
 inline std::atomic<pid_t> thread_inside{0};
 inline std::atomic<bool> has_signal{false};
 
-/// Must be called without the GIL. Returns when the interpreter is about to end.
+/// Must be called without the GIL. Returns when LetReturn() is called while the interpreter ends.
 inline double WaitInside(double x) noexcept {
   thread_inside = ThisThread();
   is_inside = true;
@@ -98,8 +98,8 @@ inline void LetReturn(PyObject *) {
 
 inline int HowItWas() { return !may_return ? 2 : is_destroyed ? 1 : 0; }
 
-/// The exit status of EndPythonDuring() if a thread may be unwound. From 3.14 on, and with musl,
-/// stacks are not unwound.
+/// The exit status of EndPythonDuring() if the thread's stack may be unwound. From 3.14 on, and
+/// with musl, stacks are not unwound.
 #if PY_VERSION_HEX < 0x030E0000 && defined(__GLIBC__)
 constexpr int kPassed = 1;
 #else

@@ -33,14 +33,14 @@ def collect():
 
 def check(function, times, *, warm_up, blocks=None, references=None, objects=None, kilobytes=None,
           unchanged=(), rounds=3, both_ways=False, takes_count=False, kilobytes_of=resident):
-    """Raises AssertionError, "leak: ...", if `times` calls of `function` leak as much as a limit in
-    every round. The `warm_up` calls are not counted. With `takes_count`, `function` is called once
-    in each round, with the number of repetitions.
+    """Raises AssertionError, "leak: ...", if in every round `times` calls of `function` reach a limit.
+    The `warm_up` calls are not counted. With `takes_count`, `function` is called once in each round,
+    with the number of repetitions.
 
     The limits: `blocks` of Python's allocators, `objects` that the garbage collector tracks,
     `references` in debug builds, and `kilobytes`. None means no limit. Sanitizers count no blocks.
     The reference count of each object in `unchanged` must stay the same. With `both_ways`,
-    decreases must not exceed the limit either."""
+    decreases must also stay below the limit."""
     found = [(name, limit, count) for name, limit, count in (
         ("blocks", None if IS_PYPY else blocks, lambda: sys.getallocatedblocks()),
         ("references", references if COUNTS_REFERENCES else None, lambda: sys.gettotalrefcount()),

@@ -101,8 +101,8 @@ struct Memory::Internal {
   std::vector<Ref> drained;  // see Drain()
 };
 
-// Holds objects of a kind until CPython's free list of that kind is empty. Otherwise a list, a
-// dictionary or a tuple would often need no memory that could be refused.
+// Makes and keeps objects of one kind until CPython's free list for that kind is empty. Otherwise a
+// new list, dictionary or tuple would often need no memory, so nothing could be refused.
 template <class Make>
 void Memory::Drain(std::size_t blocks, Make make) {
   constexpr int kMost = 3000;  // CPython's longest free list has 2000 objects

@@ -57,8 +57,8 @@ struct Swept {
   /// Undoes a call and checks the state. May be null.
   std::function<void(bool succeeded)> after = [](bool) {};
   bool is_silent = false;  ///< the call fails without setting an exception
-  /// True if the call loses an object that has several weak references. From 3.13 on, CPython calls
-  /// none of their callbacks if it has no memory for a tuple.
+  /// True if the call destroys an object that has several weak references. From 3.13 on, CPython
+  /// calls none of their callbacks if it has no memory for a tuple.
   bool keeps_free_lists = false;
   /// True if CPython leaks. Leftover blocks are then not counted.
   bool cpython_leaks = false;

@@ -55,8 +55,8 @@ def run(command, *, check=True, together=False, paths=(), environment=None, time
         stderr=None, cwd=None):
     """Runs `command` and returns its status, output and errors.
 
-    With `check`, a nonzero status is a failure. With `together`, errors are in `out`. With
-    `stderr`, they go to that file. `paths` replaces PYTHONPATH. `environment` adds variables; the
+    With `check`, a nonzero status raises AssertionError. With `together`, errors are in `out`. With
+    `stderr`, they go to that file. `paths` replaces PYTHONPATH. `environment` sets variables; the
     value None removes one."""
     command = [str(part) for part in command]
     try:

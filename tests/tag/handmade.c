@@ -38,8 +38,8 @@ PyTypedMethod_DEFINE_PYPY(inc_typed, "inc", PyTypedMethod_CODES(T_C_LONG), T_C_L
 PyTypedMethod_DEFINE(half_typed, "half", {"d->d", 0, (void *)half_impl},
                      {"l->l", 0, (void *)half_long_impl});
 
-// Returns where the tag of `function` is stored ("bits", "side table", "both" or "nowhere") and its
-// signatures.
+// Returns where the tag of `function` is stored ("bits", "side table", "both" or "nowhere"), and
+// the signatures in the tag.
 static PyObject *where(PyObject *module, PyObject *function) {
   const PyTypedcall_Interface *interface = PyTypedcall_Import();
   const PyMethodDef *def = PyTypedMethod_DefOf(function);

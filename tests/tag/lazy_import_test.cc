@@ -30,7 +30,7 @@ TEST(LazyImport, OnlyDefsWithoutBitsNeedTheInterface) {
   EXPECT_EQ(PyTypedMethod_AddTags(owner.get(), defs, none), 0) << TakeError();
   EXPECT_EQ(PyTypedcall_Peek(), nullptr);
 
-  // Another object under the name of the interface must not affect defs with the bits.
+  // Another object under the name of our module must not affect defs with the bits.
   scope.Run("import sys, types\nsys.modules['_extensibletype'] = 'squatter'");
   EXPECT_EQ(PyTypedMethod_AddTags(owner.get(), defs, with_bits), 0) << TakeError();
   EXPECT_EQ(PyTypedMethod_AddTags(owner.get(), defs, both), -1);

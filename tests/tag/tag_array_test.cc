@@ -86,7 +86,7 @@ TEST(TagInPlace, Refusals) {
   ExpectRefused(Def("inc"), &faulty, "inc: entry 0: signature 'l>l' at position 1: expected '->'");
   ExpectRefused(Def("inc"), &contradiction, "inc: PyPy's type codes contradict the entries");
   ExpectRefused(Def("inc"), nullptr, "typedcall: these metadata are not of version 1");
-  // The metadata is in PyPy's layout.
+  // METH_TYPED without METH_TYPED_EXT means PyPy's layout.
   ExpectRefused(Def("inc", METH_O | METH_TYPED), &inc,
                 "inc is tagged already, in a layout that is not ours");
 }

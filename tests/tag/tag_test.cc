@@ -144,7 +144,7 @@ TEST_F(Tag, WhatFallsBackNeedsNoThread) {
   const std::uintptr_t method = PyNativeCallable_TAKES_SELF | PyNativeCallable_NEEDS_THREAD;
   for (const std::uintptr_t with : {std::uintptr_t{0}, method, PyNativeCallable_DIFFERS,
                                     PyNativeCallable_THREAD_SAFE | PyNativeCallable_PURE}) {
-    // The function returns a value only if the last argument is `&`.
+    // The function has a value for Python only if the last argument is the place for it (`&`).
     for (const char *signature : {"d&d->i", "dd&?->i", "&d->i", "l->i", "dP->i", "->i"}) {
       const PyNativeCallableTable table = Table(signature, kBack | with);
       EXPECT_EQ(PyNativeCallable_CheckTable(&table, "f"), 0) << TakeError();
@@ -230,7 +230,7 @@ TEST_F(Tag, AConflictShowsTheFirstDifference) {
   EXPECT_NE(error.find("(of 2), was offered"), std::string::npos) << error;
 }
 
-// A class may have a method of the same name, but with another def.
+// `list` has a method of the same name, but with a different def.
 TEST_F(Tag, AMethodThatIsNotItsClasses) {
   PyMethodDef def = {"append", Boxed, METH_O, nullptr};
   const PyNativeCallableTable table = Table("l->l");
@@ -395,7 +395,7 @@ PyMethodDef defs[] = {
     PyTypedMethod_METHOD_DEF(typed_faulty, Boxed, METH_O, nullptr),
     PyTypedMethod_METHOD_DEF(typed_contradiction, Boxed, METH_O, nullptr),
     PyTypedMethod_METHOD_DEF(typed_raising, Boxed, METH_O, nullptr),
-    // This name is not the one in the metadata.
+    // The text is the same, but ml_name does not point to the name in the metadata.
     {"stray", Boxed, METH_O, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };

@@ -1,4 +1,4 @@
-// Tests a call site that searches for a function while another thread tags it.
+// Tests a call site that looks up a function while another thread tags the function.
 #include "typedcall/call_site.h"
 
 #include <atomic>
@@ -51,7 +51,7 @@ TEST(CallSites, NeverRememberThatNothingWasThere) {
                             METH_O, nullptr};
   for (int round = 1; round <= kMost; ++round) {
     if (round > kFewest && std::chrono::steady_clock::now() > end) break;
-    // The reader gets the reference to the function.
+    // The reader gets one of the two references to the function.
     PyObject *function = PyCFunction_New(&def, nullptr);
     ASSERT_NE(function, nullptr);
     Py_INCREF(function);

@@ -1,5 +1,5 @@
-// Threads hold rows while other threads free their owners. A held row must stay valid until it is
-// released.
+// Tests threads that hold rows while other threads free the owners of the rows. A held row must
+// stay valid until it is released.
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -104,7 +104,7 @@ TEST_F(Holders, ConflictsOfOneOwner) {
   static char values[2];
   Ref owner = New(owner_type_);
   std::atomic<long> lost{0};
-  // Other values for this key are refused.
+  // Publishing a different value for this key is a conflict.
   Ref other = New(owner_type_);
   ASSERT_EQ(interface_->publish(interface_->state, PyTypedcall_BY_DEF, &keys[kThreads], other.get(),
                                 &values[0], nullptr, nullptr, nullptr),

@@ -111,7 +111,7 @@ TEST_F(Writers, ExchangeTheSameRow) {
   EXPECT_EQ(exchange(&other, &values[1]), 0) << "something else is there";
   InThreads(kThreads, [&](int) {
     for (int turn = 0; turn < kTurns;) {
-      // Never missing.
+      // The row is never missing.
       const void *existing = interface_->find(interface_->state, PyTypedcall_BY_DEF, &key);
       turn += exchange(existing, static_cast<const char *>(existing) + 1);
     }

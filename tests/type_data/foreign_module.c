@@ -1,4 +1,4 @@
-// Types of another extension with private structs.
+// Types with private structs, as if from an unrelated extension.
 #include <Python.h>
 #include <stddef.h>
 #include <stdint.h>

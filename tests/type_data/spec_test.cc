@@ -77,7 +77,7 @@ TEST_F(Spec, Faults) {
 TEST_F(Spec, SpecialMembers) {
   constexpr unsigned long plain = Py_TPFLAGS_DEFAULT;
   constexpr Py_ssize_t at = sizeof(PyObject);
-  // In the whole instance.
+  // With offsets from the beginning of the instance.
   Ref type = Make({"object",
                    at + 16,
                    0,
@@ -87,7 +87,7 @@ TEST_F(Spec, SpecialMembers) {
   ASSERT_TRUE(type) << TakeError();
   EXPECT_EQ(type.type()->tp_dictoffset, at);
   EXPECT_EQ(type.type()->tp_weaklistoffset, at + 8);
-  // In the data that is appended, at its beginning and behind it.
+  // With offsets from the beginning of the appended data.
   type = Make({"object",
                -24,
                0,

@@ -181,7 +181,7 @@ static PyTypeObject *tag_class(PyObject *self) {
 static int tag_traverse(PyObject *self, visitproc visit, void *arg) {
   PyTypeObject *cls = tag_class(self);
   Py_VISIT(((Tag *)PyTypeData_Get(self, cls))->tag);
-  // Only a base that was made from a spec visits the type.
+  // A static base does not visit the type.
   if (!(cls->tp_base->tp_flags & Py_TPFLAGS_HEAPTYPE)) Py_VISIT(Py_TYPE(self));
   return cls->tp_base->tp_traverse != NULL ? cls->tp_base->tp_traverse(self, visit, arg) : 0;
 }

@@ -30,7 +30,7 @@ class Behaviour(unittest.TestCase):
         self.assertIs(sub().defining_class(), cls)
 
     def test_object_members_are_traversed_and_cleared(self):
-        class Collected:  # CPython traverses the members for a base made in Python
+        class Collected:  # CPython traverses the members if the base is made in Python
             __slots__ = ()
 
         class Sub(make("members", fs.Metaclass, Collected)):

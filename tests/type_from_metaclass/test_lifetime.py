@@ -174,8 +174,8 @@ class Lifetime(unittest.TestCase):
                 _testcapi.remove_mem_hooks()
 
         def every_allocation(kind, metaclass, only_one):
-            # When memory runs out, a dying type stays in the list of subclasses of its base. So
-            # each type has a new base.
+            # When memory runs out, a dying type stays in its base's list of subclasses. So each call
+            # of this function uses a new base.
             base = type("Base", (), {"__slots__": ()})
             failures = 0
             for first in range(70):

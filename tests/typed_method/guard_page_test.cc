@@ -33,7 +33,7 @@ class Guarded : public testing::Test {
     if (whole_) munmap(whole_, 3 * page_);
   }
 
-  // Copies `value` to the last bytes of the page.
+  // Copies `values` to the last bytes of the page.
   template <class T>
   T *at_end(const std::vector<T> &values) {
     T *start = reinterpret_cast<T *>(end - values.size() * sizeof(T));
@@ -85,7 +85,7 @@ TEST_F(Guarded, PyPysStructAlone) {
   EXPECT_EQ(PyTypedMethod_Table(&def), nullptr);
 }
 
-// No reader may read memory before the smaller struct.
+// No reader may read memory before the post's struct, which is smaller than PyPy's.
 TEST_F(Guarded, OneArgument) {
   char *name = first + kOneArgument;
   put(name, kOneArgument, 2);
@@ -127,7 +127,7 @@ TEST_F(Guarded, Header) {
 }
 
 TEST_F(Guarded, HeaderThatIsTooSmall) {
-  // Only the fields from `size` on exist.
+  // The readable memory begins at the field `size`.
   char *name = first + kSize;
   put_pypy(name, kLong, 1, function_at(8));
   put(name, kMagic, uint64_t{0x5059545950454431});

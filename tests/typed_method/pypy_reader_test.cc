@@ -55,7 +55,7 @@ TEST(PyPy, NegativeResultMayRaise) {
   const Read object = pypy({1, -1}, -3);
   EXPECT_EQ(object.signature, "l->O");
   EXPECT_EQ(object.flags, kThread | kRaise);
-  // -0.0 is the error value of functions that may raise.
+  // Only functions that may raise have the error value -0.0.
   EXPECT_EQ(pypy({1, -1}, 2).flags, kThread);
   for (int ret_type : {1, 2, 3, -1, -2, -3}) {
     EXPECT_TRUE(PyNativeCallable_FlagsAreUsable(pypy({1, -1}, ret_type).flags)) << ret_type;
@@ -79,7 +79,7 @@ TEST(PyPy, UnknownArguments) {
     expect_refused(pypy({1, code, -1}, 1));
     expect_refused(one(code, 1));
   }
-  // The codes after NOT_FOR_PYPY are ignored.
+  // After NOT_FOR_PYPY, valid codes make no difference.
   expect_refused(pypy({PyTypedMethod_NOT_FOR_PYPY, 1, -1}, 1));
 }
 

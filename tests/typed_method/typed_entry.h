@@ -1,4 +1,4 @@
-// Entries whose function the compiler checks, for every code. Used by typed_entry.c and
+// Entries whose function type the compiler checks, for every code. Used by typed_entry.c and
 // typed_entry.cc.
 #ifndef TYPEDCALL_TESTS_TYPED_METHOD_TYPED_ENTRY_H_
 #define TYPEDCALL_TESTS_TYPED_METHOD_TYPED_ENTRY_H_
@@ -63,7 +63,7 @@ static const PyNativeCallableEntry longest[] = {
 PyTypedMethod_DEFINE(all_typed, "all",
                      PyNativeType_VALUE_LIST(SAME) PyTypedMethod_ENTRY(0, nothing, VOID));
 
-// These functions pass default values for the last parameters of other functions.
+// Functions, and wrappers that pass default values for their last parameters.
 static const double earth = 6371.5;
 static long called_with = 0;
 static double distance(double a, double b, double c, double radius) {

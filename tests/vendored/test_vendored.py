@@ -162,7 +162,7 @@ class Vendored(compilers.Compiling):
 
 
 class OnPyPy(compilers.Compiling):
-    """Tests the same file in modules for PyPy."""
+    """Tests the single file in modules for PyPy."""
 
     # The source of a program that prints the data before the name of a def.
     READER ="""

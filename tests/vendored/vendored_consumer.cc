@@ -26,7 +26,7 @@ PyObject *call_ddd_d(PyObject *, PyObject *args) {
              PyFloat_FromDouble, a, b, c);
 }
 
-// Tags in bits and sibling symbols are found without the side table.
+// Without an interface, only tags in bits and sibling symbols are found.
 PyObject *call_without_interface(PyObject *, PyObject *args) {
   PyObject *callable;
   long a, b;

@@ -1,6 +1,6 @@
-// Included first in all sources of a wheel, which then runs with an older glibc and libstdc++.
-// glibc 2.34 moved these functions into libc.so.6 under a new version, but still has the older
-// version.
+// Included first in every source of a wheel, so that the wheel runs with older glibc and libstdc++.
+// glibc 2.34 moved these functions into libc.so.6 under new symbol versions, but keeps the old
+// symbol versions, which are requested here.
 #ifdef __x86_64__
 __asm__(".symver dlopen,dlopen@GLIBC_2.2.5");
 __asm__(".symver dlclose,dlclose@GLIBC_2.2.5");
@@ -10,7 +10,7 @@ __asm__(".symver dladdr1,dladdr1@GLIBC_2.3.3");
 __asm__(".symver pthread_mutex_trylock,pthread_mutex_trylock@GLIBC_2.2.5");
 #endif
 
-// Code that GCC 11 or later compiles calls this function, which earlier versions of libstdc++ lack.
+// Code compiled by newer GCCs calls these functions, which older versions of libstdc++ lack.
 #ifdef __cplusplus
 #include <cxxabi.h>
 

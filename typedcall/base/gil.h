@@ -141,7 +141,7 @@ TYPEDCALL_IN_LINE inline auto run_without_gil(const Call &call, bool has_gil = t
   }
 }
 
-/// Runs `call`, which releases something that needs the GIL. Destructors use this because the stack
+/// Runs `call`, which releases something and needs the GIL. Destructors use this because the stack
 /// must not be unwound through a destructor. Does nothing while CPython unwinds the stack at the
 /// end of the interpreter.
 template <class Call>

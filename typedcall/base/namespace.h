@@ -14,9 +14,9 @@
 #endif
 
 // Without TYPEDCALL_LAYOUT, a module loaded with RTLD_GLOBAL would replace another module's inline
-// functions with its own, which are compiled for another layout. Change the version below in each
-// release that changes a class or an inline function. Between releases, modules that are built from
-// different checkouts share symbols.
+// functions with its own, which are compiled for a different layout. Change the version below in
+// each release that changes a class or an inline function. Between releases, modules that are built
+// from different checkouts share symbols.
 #include <cstddef>
 
 #include "core/compiler.h"
@@ -50,8 +50,8 @@
   TYPEDCALL_INTERNAL_JOIN_5(v1_2, TYPEDCALL_INTERNAL_LIBRARY, TYPEDCALL_INTERNAL_CHECKED, \
                             TYPEDCALL_INTERNAL_COUNTING, TYPEDCALL_INTERNAL_KIND)
 
-// Declares a function that typedcall/separate.cc compiles for other files. The function's body must
-// be inside #if !TYPEDCALL_INTERNAL_IS_DECLARED.
+// Marks the definition of a function that typedcall/separate.cc compiles for other files. The
+// definition must be inside #if !TYPEDCALL_INTERNAL_IS_DECLARED.
 #if TYPEDCALL_INTERNAL_IS_SEPARATE
 #define TYPEDCALL_INTERNAL_DEFINE __attribute__((weak))
 #else

@@ -30,7 +30,7 @@ enum class event : unsigned {
   cache_hit,            ///< a call site found the callable's entry in its cache
   cache_miss,           ///< a call site had to search, and remembered the result
   cache_bypassed,       ///< a call site could not use its cache
-  found_instance_slot,  ///< a search found an entry, in the order of typedcall::place
+  found_instance_slot,  ///< a search found an entry; these are in the order of typedcall::place
   found_method_def,
   found_pypy_method_def,
   found_side_table_def,

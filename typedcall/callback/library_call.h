@@ -51,7 +51,7 @@ constexpr passed passed_as() {
 template <class... P>
 struct parameter_roles {
   static constexpr std::size_t count = sizeof...(P), none = count;
-  // Clang 14 requires the bound. The bound is one larger because `P` may be empty.
+  // Clang 14 requires the bound, which is one larger because `P` may be empty.
   static constexpr passed kinds[count + 1] = {passed_as<P>()...};
 
   static constexpr std::size_t find(passed kind, std::size_t from, std::size_t to) {
@@ -67,8 +67,8 @@ struct parameter_roles {
   }
   static constexpr std::size_t data() { return find_last(passed::data, count); }
   /// Returns the position of an array's length, which is the nearest integer before the array. If
-  /// the first array precedes all integers, it is the nearest integer after the array or, if none
-  /// follows, the nearest before it. Returns `none` if there are no integers.
+  /// the first array precedes all integers, the length is the nearest integer after the array or,
+  /// if none follows, the nearest before it. Returns `none` if there are no integers.
   static constexpr std::size_t length_of(std::size_t at) {
     const std::size_t behind = find(passed::integer, at, count);
     const bool is_behind = find(passed::array, 0, count) < find(passed::integer, 0, count);
@@ -98,8 +98,8 @@ struct parameter_roles {
 /// Calls a typed function `Result(A...)` from a C function `R(P...)`. The comment on
 /// typedcall::callback describes the mapping. `Owner`, the type of the callback, has these members:
 ///
-/// - writes_in_place is true if the function may write to the place even if it then raises;
-/// - length(at) returns the length of the array in parameter `at` if no parameter holds it;
+/// - writes_in_place is true if the library's memory may be written to even if the function raises;
+/// - length(at) returns the length of the array in parameter `at`; used if no parameter holds it;
 /// - count(first, length) returns the number of elements to pass for an array; `first` may be NULL;
 /// - elements(value) returns the elements of a value of the library's own type;
 /// - call_function<falls_back>(&result, arguments...) returns false if there is no result;

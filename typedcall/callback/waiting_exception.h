@@ -24,9 +24,9 @@ class waiting_exception {
   /// Returns a borrowed reference to the exception, for the garbage collector.
   PyObject *get() const { return object_.load(); }
 
-  /// Runs `body` in any thread and keeps the exception if `body` returns false. An exception that
-  /// is already pending stays pending. Returns false if `body` returns false or if the interpreter
-  /// has ended. `callee` is a callable_at_home.
+  /// Attaches this thread to Python if necessary and runs `body`. Keeps the exception if `body`
+  /// returns false. An exception that is already pending stays pending. Returns false if `body`
+  /// returns false or if the interpreter has ended. `callee` is a callable_at_home.
   template <class Callee, class Body>
   TYPEDCALL_RARE bool run_attached(const Callee &callee, const Body &body) {
     bool is_done = false;

@@ -41,8 +41,8 @@ inline object_ref box(const given &value) {
   }
 }
 
-/// Calls `callable` with the object_ref that box(i) returns for each argument. On failure, returns
-/// null with an exception set. GIL: held.
+/// Calls `callable` with `count` arguments. box(i) returns argument `i` as an object_ref. On
+/// failure, returns null with an exception set. GIL: held.
 template <class Box>
 object_ref call_boxed(PyObject *callable, std::size_t count, const Box &box) {
   internal::boxed_arguments<PyNativeSignature_MAX_ARGS> boxed;
@@ -77,9 +77,9 @@ void without_gil(const Body &body) {
 }
 #endif
 
-/// Implements fall_back() by calling `callable` in the home `where`. The sink must have `object_ref
-/// box(std::size_t i)` and `bool give_object(PyObject *)`. On failure, give_object() returns false
-/// with an exception set.
+/// Implements a sink's fall_back(): calls `callable` in its home interpreter, `where`. The sink
+/// must have `object_ref box(std::size_t i)` and `bool give_object(PyObject *)`. On failure,
+/// give_object() returns false with an exception set.
 template <class Home, class Sink>
 TYPEDCALL_RARE void by_boxing(PyObject *callable, const Home &where, std::size_t count,
                               Sink &sink) {
@@ -91,8 +91,8 @@ TYPEDCALL_RARE void by_boxing(PyObject *callable, const Home &where, std::size_t
   if (!is_run) sink.detached(where.why_detached());
 }
 
-/// Calls one C function with `values`, in the thread state that it requires. Returns false if the
-/// function falls back.
+/// Calls one C function with `values`, in the thread state that the function requires. Returns
+/// false if the function falls back.
 template <class Home, class Sink>
 TYPEDCALL_OUT_OF_LINE bool run_held(const entry &chosen, PyObject *callable, const Home &where,
                                     native_value *values, Sink &sink) {
@@ -113,8 +113,8 @@ TYPEDCALL_OUT_OF_LINE bool run_held(const entry &chosen, PyObject *callable, con
   return found != outcome::none;
 }
 
-/// Calls the chosen overload, which is not plain. Calls Python if there is no overload or if the
-/// overload falls back.
+/// Calls `chosen`, which is null or not plain. Calls the Python callable if `chosen` is null
+/// or falls back.
 template <class Home, class Sink>
 TYPEDCALL_OUT_OF_LINE void finish(const entry *chosen, PyObject *callable, const Home &where,
                                   std::size_t count, native_value *values, Sink &sink) {

@@ -64,7 +64,7 @@ class overloads {
   }
 
   /// Call this instead of prepare() if the arguments will always have the same kinds. `all` must be
-  /// in the order of each_in_order() for these arguments.
+  /// in the order of each_in_order() for arguments of these kinds.
   void prepare_in_order() {
     alone_ = all.size() == 1 ? &all[0] : nullptr;
     is_in_order_ = true;
@@ -115,8 +115,8 @@ class overloads {
     return true;
   }
 
-  // Returns null if any overload takes a buffer that is not a text, because the kind does not show
-  // whether the buffer can take the value.
+  // Returns null if any overload takes a buffer that is not a text, because the kind of a value
+  // does not show whether the value suits such a buffer.
   const entry *first_for(PyNativeGiven kind) const {
     const entry *best = nullptr;
     PyNativeRank how = PyNativeRank_NONE;
@@ -147,7 +147,7 @@ class overloads {
   // or an earlier overload.
   static taken attempt(const entry &one, const given *arguments, std::size_t count,
                        native_value *values, positions *too_large) {
-    // An int that was too large for an earlier overload would lose digits here.
+    // An int that was out of range for an earlier overload could lose digits here.
     for (std::size_t i = 0; i < count; ++i) {
       if ((*too_large)[i] && one.parameters[i].loses_digits) return taken::out_of_range;
     }
@@ -185,7 +185,7 @@ class overloads {
     each_best(ranks, all.size(), count, [&](std::size_t at) { return visit(all[at]); });
   }
 
-  // Tries the overloads, best first, until one of them takes the values.
+  // Tries the overloads, best first, until one of them takes the values or Python must decide.
   TYPEDCALL_OUT_OF_LINE const entry *walk(const given *arguments, std::size_t count,
                                           native_value *values) const {
     constexpr std::size_t kMost = 64;  // if there are more overloads, Python chooses

@@ -55,8 +55,8 @@ struct result_cell {
 /// A C function and the way to call it. Immutable, so any number of threads may use it.
 struct entry : description {
   /// Returns nullopt with ValueError set if `caller` cannot call the entry. If `calls_all` is true,
-  /// the caller can pass self and take results that do not fit in a register. For other callers, an
-  /// entry without an address can be ranked but not called. GIL: held.
+  /// the caller can pass self and take results that do not fit in a register. If it is false, an
+  /// entry without an address is accepted, and can be ranked but not called. GIL: held.
   static std::optional<entry> make(const char *signature, std::uintptr_t flags, void *address,
                                    const char *caller, bool calls_all = false) {
     PyNativeSignature parsed;
@@ -86,7 +86,7 @@ struct entry : description {
   }
 
   /// Sets all bytes in writable arrays of bools to 0 or 1, because uninitialised memory may contain
-  /// other values. Call this once for each call, with its values.
+  /// other values. Call this before each call, with the values of that call.
   void prepare(const native_value *values) const {
     if (TYPEDCALL_EXPECT(!has_written_bools_, 1)) return;
     if (view.takes_self) ++values;

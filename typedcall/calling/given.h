@@ -24,7 +24,7 @@ struct given {
   PyNativeKind element;
   std::uint16_t element_size;
   bool is_const;  ///< true if the elements must not be written to
-  /// BOOL: 0 or 1. INT: a std::int64_t, or if `size` is 1, a std::uint64_t that exceeds INT64_MAX.
+  /// BOOL: 0 or 1. INT: a std::int64_t or, if `size` is 1, a std::uint64_t that exceeds INT64_MAX.
   /// FLOAT and C_FLOAT: a double. STR: the address of UTF-8 text that ends with a NUL. ARRAY and
   /// bytes: the address of the elements.
   std::uint64_t bits;
@@ -43,13 +43,13 @@ struct given {
     return of(PyNativeGiven_INT, value, value > INT64_MAX ? 1 : 0);
   }
   static given real(double value) { return of(PyNativeGiven_FLOAT, native_value::of(value).bits); }
-  /// Makes a STR from UTF-8 with a terminating NUL. If `utf8` is null, Python will raise
-  /// MemoryError.
+  /// Makes a STR from UTF-8 with a terminating NUL. If `utf8` is null, makes a value for which
+  /// box() raises MemoryError.
   static given text(const void *utf8, std::size_t size) {
     if (utf8 == nullptr) return nothing();
     return of(PyNativeGiven_STR, native_value::of(utf8).bits, static_cast<std::int64_t>(size));
   }
-  /// bytes.
+  /// Makes a value for a bytes object.
   static given bytes(const void *data, std::size_t size) {
     return {PyNativeGiven_OTHER,         PyNativeKind_UNSIGNED,          1, true,
             native_value::of(data).bits, static_cast<std::int64_t>(size)};
@@ -60,7 +60,7 @@ struct given {
   }
   bool is_no_text() const { return kind == PyNativeGiven_OTHER && element_size == 0 && bits != 0; }
 
-  /// Returns the UTF-8 of a STR, which has `size` bytes.
+  /// Returns the UTF-8 of a STR. Its length is `size` bytes.
   const char *utf8() const { return native_value{bits}.get<const char *>(); }
 
   bool is_int() const { return kind == PyNativeGiven_BOOL || kind == PyNativeGiven_INT; }
@@ -96,7 +96,7 @@ inline given given_of(const value_type &type, const void *place) {
 
 enum class taken { yes, out_of_range, no };
 
-/// Implements take() for everything except ordinary ints, and floats passed as a `d`.
+/// Implements take(), except for ints that fit an integer type and floats that are passed as a `d`.
 TYPEDCALL_OUT_OF_LINE inline taken take_other(const given &value, const value_type &wanted,
                                               native_value *out) {
   out[0] = native_value{value.bits};

@@ -77,7 +77,7 @@ struct value_type {
            (is_buffer || std::memchr(text, 0, length) == nullptr);
   }
 
-  /// `d` or `f`.
+  /// Converts a double to a `d` or `f`.
   native_value of_real(double real) const {
     return is_double ? native_value::of(real) : native_value::of(static_cast<float>(real));
   }

@@ -133,11 +133,11 @@ inline int has_complex_method(PyTypeObject *type) {
   return !name ? -1 : _PyType_Lookup(type, name.get()) != nullptr ? 1 : 0;
 }
 
-/// Call this after an object has failed to convert to a pointer. Clears the exception and returns
-/// true if objects of this type never convert. Returns false after any other error, which another
+/// Call this after an object has failed to convert to a pointer or a buffer. Clears the exception
+/// and returns true if the object is unsuitable. Returns false after any other error, which another
 /// overload must not hide. An exporter that cannot export raises BufferError. Exporters in C
-/// may also raise TypeError or ValueError. Only exceptions from a `__buffer__` in Python have a
-/// traceback.
+/// may also raise TypeError or ValueError. An exception has a traceback only if it comes from a
+/// `__buffer__` method that is written in Python.
 inline bool clear_pointer_refusal() {
   bool is_refusal = PyErr_ExceptionMatches(PyExc_BufferError) != 0;
   if (!is_refusal &&

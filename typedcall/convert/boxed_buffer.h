@@ -86,15 +86,15 @@ inline PyObject *view_of_copy(const buffer_parts &parts, PyObject *copy) {
   return view;
 }
 
-/// Returns the Python object for buffer `at` of a call. The object is a str for a text and bytes
-/// for const bytes. Otherwise it is a one-dimensional memoryview of a copy, read-only for const
-/// elements. Buffers of the same memory share one copy. On failure, returns NULL with MemoryError
-/// set, or with UnicodeDecodeError if a text is not UTF-8. GIL: held.
+/// Returns the Python object for buffer `at` of a call: a str for a text, bytes for const bytes, or
+/// else a one-dimensional memoryview of a copy, read-only for const elements. Buffers with the same
+/// memory share one copy, as memoryviews, if any of them is writable. On failure, returns NULL with
+/// MemoryError set, or with UnicodeDecodeError if a text is not UTF-8. GIL: held.
 TYPEDCALL_OUT_OF_LINE inline PyObject *box_buffer(copied_buffer *all, std::size_t count,
                                                   std::size_t at) {
   copied_buffer &own = all[at];
   const buffer_parts &parts = own.parts;
-  // Raised here because different Python versions raise different exceptions.
+  // MemoryError is raised here because Python versions differ in the exception that they raise.
   if (parts.bytes() == PY_SSIZE_T_MAX) return PyErr_NoMemory();
   if (parts.type.code == PyNativeType_STRING) {
     return PyUnicode_FromStringAndSize(parts.count == 0 ? "" : parts.begin(), parts.bytes());

@@ -16,8 +16,8 @@ namespace internal {
 /// Gets the elements that `object` exports, and their number. `wanted` is the type of the buffer.
 /// If `view->obj` is not NULL afterwards, the caller must release the buffer. If there are no
 /// elements, `*data` is unspecified. On failure, returns false with an exception set. Raises
-/// TypeError if the object exports no elements of the wanted type. Raises ValueError if the array
-/// is not aligned or not one-dimensional. Raises BufferError if the memory is not contiguous, or
+/// TypeError if the object exports no elements of the wanted type. Raises ValueError if the memory
+/// is not aligned or not one-dimensional. Raises BufferError if the memory is not contiguous, or is
 /// read-only but must be writable. GIL: held.
 TYPEDCALL_OUT_OF_LINE inline bool buffer_from_python(PyObject *object, PyNativeType wanted,
                                                      void **data, std::size_t *count,

@@ -80,10 +80,10 @@ inline bool names_in_code(PyObject *function, std::size_t count, object_ref *nam
   return static_cast<bool>(*names);
 }
 
-/// Sets `*names` to the `kwnames` tuple of PyObject_Vectorcall() for `count` arguments. `*names`
-/// stays empty if all arguments are passed by position or the names are unknown. Returns false with
-/// an exception set for MemoryError and for exceptions that do not derive from Exception.
-/// Otherwise, a pending exception stays pending. GIL: held.
+/// Sets `*names` to the `kwnames` tuple that PyObject_Vectorcall() needs for `count` arguments.
+/// `*names` stays empty if all arguments are passed by position or the names are unknown. Returns
+/// false only after MemoryError or an exception that does not derive from Exception, which is then
+/// set. Otherwise, an exception that was already pending stays pending. GIL: held.
 TYPEDCALL_OUT_OF_LINE inline bool find_names(PyObject *callable, std::size_t count,
                                              object_ref *names) {
 #ifndef PYPY_VERSION

@@ -63,8 +63,8 @@ TYPEDCALL_IN_LINE inline bool short_int(PyObject *integer, long *value) {
 }
 #endif  // PYPY_VERSION
 
-/// A value. If `is_valid` is false, an exception is set. This struct is returned in registers. An
-/// out parameter would force the value into memory.
+/// A converted value. If `is_valid` is false, an exception is set. Returned in registers, whereas
+/// an out parameter would force the value into memory.
 template <class T>
 struct converted {
   T value;
@@ -151,7 +151,7 @@ TYPEDCALL_OUT_OF_LINE TYPEDCALL_INTERNAL_DEFINE converted<unsigned long long> un
 TYPEDCALL_OUT_OF_LINE TYPEDCALL_INTERNAL_DEFINE bool double_from_object(PyObject *object,
                                                                         double *value) {
   long long integer;
-  // The cast rounds to nearest even, like int.__float__.
+  // The cast rounds to nearest, with ties to even, like int.__float__.
   if (PyLong_CheckExact(object) && middling_int(object, &integer)) {
     *value = static_cast<double>(integer);
     return true;
@@ -258,8 +258,8 @@ TYPEDCALL_IN_LINE inline bool from_python(PyObject *object, T *value) {
          internal::from_python_by_call(object, value);
 }
 
-/// Returns a new reference, or NULL with MemoryError set. An object is returned unchanged, even if
-/// it is NULL. A string becomes a str, and raises UnicodeDecodeError if it is not UTF-8. A pointer
+/// Returns a new reference, or NULL with MemoryError set. A PyObject * is returned unchanged, even
+/// if it is NULL. A string becomes a str; if it is not UTF-8, UnicodeDecodeError is set. A pointer
 /// becomes a capsule (see pointer.h). A null string or pointer becomes None. GIL: held.
 template <class T>
 PyObject *to_python(T value) {

@@ -1,5 +1,5 @@
 // Converts C++ exceptions to Python exceptions. A module can have a translator for its own
-// exception classes. Bytes of what() that are not UTF-8 are shown as \xff.
+// exception classes. Bytes of what() that are not UTF-8 are shown as escapes such as \xff.
 #ifndef TYPEDCALL_CONVERT_EXCEPTIONS_H_
 #define TYPEDCALL_CONVERT_EXCEPTIONS_H_
 
@@ -90,9 +90,9 @@ TYPEDCALL_HIDDEN inline std::atomic<const translation *> translation_of{nullptr}
 /// If the translator throws, or sets no Python exception, the C++ exception is translated as if
 /// there were no translator. Each extension module has one translator for all interpreters. A later
 /// call replaces the translator, and null removes it. Call this before the module's functions are
-/// called. Any file may call this while the module is executed (exec() of its state). A static
-/// initialiser may call this for the modules of its source file, or for the only module of the
-/// shared object.
+/// called. Any source file may call this while the module is being executed (in exec() of its
+/// state). A static initialiser may call this for the modules of its source file, or for the only
+/// module of the shared object.
 template <class File = internal::this_file>
 TYPEDCALL_HIDDEN void set_exception_translator(void (*translate)()) {
   if (translate == nullptr) translate = [] { throw; };

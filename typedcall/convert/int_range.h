@@ -27,7 +27,7 @@ constexpr bool is_in_range(Given value, bool is_signed, std::size_t bytes) {
   }
 }
 
-/// True if the number fits the type Own. Only an int can be too large.
+/// True if the number fits the type Own. Only conversions between integers can fail.
 template <class Own, class Given>
 constexpr bool has_room(Given value) {
   if constexpr (is_integer_type<Own> && std::is_integral_v<Given>) {
@@ -55,8 +55,8 @@ template <class T>
 constexpr bool is_int_or_bool = is_integer_type<T> || std::is_same_v<T, bool>;
 
 /// True if a Given may be passed where the native function takes an Own. A float cannot become an
-/// int, and an int cannot become a bool. A long double is not accepted because no Python float can
-/// hold it. Types other than numbers must be implicitly convertible.
+/// int, and an int cannot become a bool. A long double can only stay a long double, because no
+/// Python float can hold it. Types other than numbers must be implicitly convertible.
 template <class Given, class Own>
 constexpr bool is_taken_for() {
   if constexpr (std::is_same_v<Given, Own>) {

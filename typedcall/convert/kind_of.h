@@ -49,8 +49,8 @@ inline bool has_length(PyTypeObject *type) {
   return method_of(type, name) != nullptr;
 }
 /// Returns an object that PyFloat_AsDouble() and PyComplex_AsCComplex() accept. Before PyPy 8, both
-/// functions ignore `__index__`. `first` looks up the method that the function tries first. Returns
-/// null with an exception set.
+/// functions ignore `__index__`. `first` looks up the method that the function tries first. On
+/// failure, returns null with an exception set.
 inline object_ref number_of(PyObject *object, PyObject *(*first)(PyTypeObject *)) {
   PyTypeObject *type = Py_TYPE(object);
   const bool is_index = PYPY_VERSION_NUM < 0x08000000 && type != &PyComplex_Type &&
@@ -71,7 +71,7 @@ inline bool has_length(const PyTypeObject *type) {
 }
 #endif
 
-// Implements kind_of() for objects that are neither ints nor floats. Not inline, so that all
+// Implements kind_of() for objects whose type is neither int nor float. Not inline, so that all
 // wrappers share it.
 TYPEDCALL_OUT_OF_LINE inline PyNativeGiven kind_of_other(PyObject *object) {
   PyTypeObject *type = Py_TYPE(object);
@@ -81,7 +81,7 @@ TYPEDCALL_OUT_OF_LINE inline PyNativeGiven kind_of_other(PyObject *object) {
   if (PyLong_Check(object)) {
     return PyBool_Check(object) ? PyNativeGiven_BOOL : PyNativeGiven_INT_SUBCLASS;
   }
-  // Both float and complex have nb_absolute. The MRO of a type without it need not be searched.
+  // Float and complex have nb_absolute, so the MRO of a type without it need not be searched.
   const PyNumberMethods *number = type->tp_as_number;
   if (number != nullptr && number->nb_absolute != nullptr) {
     if (PyComplex_CheckExact(object)) return PyNativeGiven_COMPLEX;

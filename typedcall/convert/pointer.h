@@ -21,8 +21,8 @@ inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
 /// True if items of this format and size have the type `type`, or a type of the same width and
-/// class. NULL means "B". A "c" can be a signed or an unsigned char. Formats in the other byte
-/// order do not match. Source: PEP 3118; the module `struct`.
+/// class. A NULL format means "B". A "c" can be a signed or an unsigned char. Formats in the other
+/// byte order do not match. Source: PEP 3118; the module `struct`.
 inline bool is_buffer_of(PyNativeType type, const char *format, std::size_t size) {
   if (format == nullptr) format = "B";
   if (*format == '@' || *format == '=' || *format == '<' || *format == '^') {
@@ -95,7 +95,7 @@ constexpr pointer_wanted wanted_pointer() {
 }
 
 /// True if a pointer from a capsule with this name can be passed. A `void *` accepts every pointer.
-/// A pointer to an integer accepts pointers to integers of the same width and sign.
+/// A pointer to an integer accepts pointers to integers of the same width and signedness.
 inline bool capsule_fits(const char *name, const pointer_wanted &wanted) {
   static constexpr char is_const[] = "const ";
   if (name == nullptr) return false;
@@ -149,7 +149,7 @@ inline bool buffer_fits(const Py_buffer &view, const pointer_wanted &wanted) {
 #endif
   const std::size_t alignment =
       wanted.type.is_pointer ? PyNativeCode_Alignment(wanted.type.code) : 1;
-  // An empty array.array has an odd address.
+  // The address of an empty array.array may be unaligned.
   if (view.len != 0 && reinterpret_cast<std::uintptr_t>(view.buf) % alignment != 0) {
     PyErr_Format(PyExc_ValueError, "the buffer's items are not aligned to %zu bytes", alignment);
     return false;
@@ -176,7 +176,7 @@ inline bool points_to_text(const char *format) {
 /// Gets the pointer that `object` represents. If `view->obj` is not NULL afterwards, the caller
 /// must release the buffer. On failure, returns false with an exception set. Raises TypeError if
 /// the object does not provide the wanted pointer. Raises ValueError if the memory is not aligned.
-/// Raises BufferError if the memory is not contiguous, or read-only but must be writable. GIL:
+/// Raises BufferError if the memory is not contiguous, or is read-only but must be writable. GIL:
 /// held.
 TYPEDCALL_OUT_OF_LINE inline bool pointer_from_python(PyObject *object,
                                                       const pointer_wanted &wanted, void **pointer,

@@ -30,7 +30,7 @@ class text {
     return *this;
   }
   TYPEDCALL_RARE text &add(const char *words) noexcept { return add(words, std::strlen(words)); }
-  /// If the other text is incomplete, so is this text.
+  /// If the other text is incomplete, this text becomes incomplete, too.
   TYPEDCALL_RARE text &add(const text &other) noexcept {
     is_cut_ = is_cut_ || other.is_cut_;
     return add(other.c_str(), other.length_);

@@ -9,7 +9,7 @@
 #include <pthread.h>
 #endif
 // TYPEDCALL_WITHOUT_FFI is for modules that are linked without libffi. They can call only
-// functions whose signatures fit registers and the stack.
+// functions whose arguments and results fit registers and the stack.
 #if TYPEDCALL_IS_SUPPORTED && !defined(TYPEDCALL_WITHOUT_FFI)
 #define TYPEDCALL_INTERNAL_HAS_FFI 1
 #include "typedcall/invoke/ffi_signature.h"
@@ -69,9 +69,9 @@ class plan_ref {
 /// Everything that is needed to call functions with one signature. Immutable.
 class call_plan {
  public:
-  /// Returns the plan for `signature`, with the requested way of calling or the fastest way. If
-  /// there is no such plan, returns null and the position of the fault. Throws std::bad_alloc. GIL:
-  /// none.
+  /// Returns the plan for `signature` that calls in the way `asked` or, without `asked`, in the
+  /// fastest way. If there is no such plan, returns null and the position of the fault. Throws
+  /// std::bad_alloc. GIL: none.
   static plan_ref get(const char *signature, bool takes_self, std::optional<way> asked,
                       PyNativeSignature_Fault *fault) {
 #if TYPEDCALL_IS_SUPPORTED
@@ -111,7 +111,7 @@ class call_plan {
 #if TYPEDCALL_INTERNAL_HAS_FFI
   std::optional<ffi_signature> ffi;
 #endif
-  std::vector<std::uint8_t> by_address;  // for each argument, 1 if its value is an address
+  std::vector<std::uint8_t> by_address;  // for each argument, 1 if it is a wide number
   PyNativeType result = {};
   bool wide_result = false;
 

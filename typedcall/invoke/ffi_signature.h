@@ -50,7 +50,7 @@ struct ffi_real<long double> {
   static ffi_type *paired() { return &ffi_type_complex_longdouble; }
 };
 
-/// Every code has a libffi type.
+/// Returns the libffi type for a type. Every type code has one.
 inline ffi_type *ffi_type_of(PyNativeType type) {
   const std::size_t size = PyNativeType_Size(type);
   switch (PyNativeType_Passed(type)) {
@@ -157,8 +157,8 @@ class ffi_signature {
 
   ffi_signature() = default;
 
-  // libffi widens integers that are narrower than a register. Not inline, because gcc would warn
-  // about calls that pass a null `result`.
+  // libffi widens integer results that are narrower than a register. Not inline, because gcc would
+  // warn about calls that pass a null `result`.
   TYPEDCALL_OUT_OF_LINE static void store_narrow(void *result, ffi_arg wide, std::size_t size) {
     const char *narrow = reinterpret_cast<const char *>(&wide);
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__

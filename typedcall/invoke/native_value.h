@@ -22,7 +22,7 @@ inline namespace TYPEDCALL_LAYOUT {
 struct native_value {
   std::uint64_t bits;
 
-  /// Returns the value of a C argument. The type is not checked against a signature.
+  /// Returns the native_value for a C argument. The type is not checked against a signature.
   template <class T>
   static native_value of(T value) {
     static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(std::uint64_t),
@@ -40,7 +40,7 @@ struct native_value {
     return made;
   }
 
-  /// Returns the value for a number that is passed by address.
+  /// Returns the native_value for a number that is passed by address.
   template <class T>
   static native_value at(const T *wide) {
     return of(reinterpret_cast<std::uintptr_t>(wide));

@@ -186,8 +186,8 @@ TYPEDCALL_OTHER_PROTOTYPE native_value call_image(void *funcptr, const native_va
 }
 
 #if defined(__x86_64__)
-/// For this many words, one struct argument makes smaller code. The struct is copied to the stack,
-/// where the callee expects the words. AArch64 would pass the address of the struct.
+/// For `most_words` words, passing one struct makes smaller code. The struct is copied to the
+/// stack, where the callee expects the words. AArch64 would pass the address of the struct.
 struct stack_words {
   native_value words[most_words];
 };
@@ -205,7 +205,7 @@ TYPEDCALL_OTHER_PROTOTYPE native_value call_image(void *funcptr, const native_va
 }
 #endif
 
-/// Registers and stack words that the callee does not read may hold anything.
+/// Makes a call with an image. Registers and words that the callee does not read may hold anything.
 template <class Result, std::size_t floatings, std::size_t words>
 native_value fill_image(const image_plan &plan, void *funcptr, const native_value *arguments) {
   native_value image[image_registers + words] = {};

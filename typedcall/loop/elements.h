@@ -84,7 +84,7 @@ inline void store_object(PyObject *object, char *to) {
   Py_XDECREF(old);
 }
 
-/// References to a call's object arguments. The called code may remove these objects from the
+/// References to a call's object arguments, because the called code may remove the objects from the
 /// arrays. An array of object_refs would be slower, because each call would construct and destroy
 /// every element.
 struct held_objects {
@@ -112,11 +112,11 @@ struct element_plan {
     return PyNativeType_Kind(type) == PyNativeKind_OBJECT;
   }
   bool reads_objects() const { return any_input(is_object); }
-  /// True if any input is a buffer. Loops have no buffers.
+  /// True if any input is a buffer. Loops do not support buffers.
   bool has_buffers() const {
     return any_input([](PyNativeType type) { return PyNativeType_IsBuffer(type) != 0; });
   }
-  /// Also true for buffers.
+  /// True if any input is a typed pointer or a buffer.
   bool has_typed_pointers() const {
     return any_input([](PyNativeType type) { return type.is_pointer != 0; });
   }
@@ -139,10 +139,10 @@ struct no_fallback {
   }
 };
 
-/// `args` and `steps` list the inputs and then the output. `self` is passed first unless it is
-/// null. Uses Python only if the flags or objects require it. If `back.holds` is true, each call
-/// holds references to its objects, which needs the GIL. If a C result is not a value, `back`
-/// supplies the value, or returns false with an exception set.
+/// Makes up to `count` calls and returns how many succeeded. `args` and `steps` list the inputs and
+/// then the output. `self` is passed first unless it is null. Uses Python only if flags or objects
+/// require it. If `back.holds` is true, calls hold references to objects, which needs the GIL. If a
+/// C result is not a value, `back` supplies it, or returns false with an exception set.
 template <class Fallback>
 std::intptr_t run_elements(const element_plan &plan, const invoker &invoke, PyObject *self,
                            char *const *args, const std::intptr_t *steps, std::intptr_t count,
@@ -164,7 +164,7 @@ std::intptr_t run_elements(const element_plan &plan, const invoker &invoke, PyOb
       if (element_plan::is_object(plan.inputs[at])) held.hold(arguments[at].get<PyObject *>());
     }
     wide_value scratch = {};
-    // After 127 arguments and self, `values` has no room for another argument.
+    // Only if needed: after 127 arguments and self, `values` has no room for another argument.
     if (plan.has_place) arguments[inputs] = native_value::at(&scratch);
     native_value result = invoke(values, &scratch);
     if (!invoke.is_result(result) && !back(plan, arguments, &scratch)) break;
@@ -217,7 +217,7 @@ bool unbox_result(PyObject *object, wide_value *to) {
   }
 }
 
-/// Returns a new reference to the value of an argument, or NULL with an exception set.
+/// Returns a new reference to an argument as a Python object, or NULL with an exception set.
 inline PyObject *box_element(PyNativeType type, native_value value) {
   return with_element_type(
       type, [&](auto element) { return box_loaded<typename decltype(element)::type>(value); });

@@ -23,7 +23,7 @@ namespace internal {
 using kernel = std::intptr_t (*)(void *funcptr, char *const *args, const std::intptr_t *steps,
                                  std::intptr_t count);
 
-/// The loops for one signature. `checked` also accepts any strides, and checks for exceptions.
+/// The loops for one signature. `checked` is like `strided`, but also checks for exceptions.
 struct compiled_loops {
   kernel contiguous, strided, checked;
 };
@@ -102,8 +102,8 @@ inline constexpr compiled_loops loops_of = {
     &kernels_of<std::index_sequence_for<A...>, R, A...>::template strided<has_error_value<R>>};
 
 /// Returns the class of a type, or 0 if no kernel handles the type. Kernels handle all types of one
-/// class in the same way. Narrow integers have their own classes because they are extended by their
-/// sign. Objects have no class because they need reference counting.
+/// class in the same way. Narrow integers have a class for each sign, because signed and unsigned
+/// ones are extended differently. Objects have no class because they need reference counting.
 constexpr unsigned kernel_class(PyNativeType type) {
   const unsigned size = static_cast<unsigned>(PyNativeType_Size(type));
   const PyNativeKind kind = PyNativeType_Kind(type);

@@ -110,7 +110,7 @@ const char *doc_among([[maybe_unused]] const T &extra, const char *otherwise) {
   return otherwise;
 }
 
-/// Returns a function that stores the module of the def's functions, or null if no function throws.
+/// Returns method::join for the def's functions, or null if none of them throws.
 template <class Slow, class... Natives>
 constexpr auto joining(type_list<Natives...>) -> void (*)(const translation *) {
   if constexpr (std::is_void_v<Slow> && !(Natives::is_translated || ...)) {
@@ -210,8 +210,8 @@ inline constexpr auto spans = &internal::spanned_function<Function>::call;
 /// - the documentation, a string literal. A text signature (`inspect.signature`) or a list of
 ///   overloads is added, unless the documentation starts with a text signature ("name($module, x,
 ///   /)\n--\n\n");
-/// - typedcall::otherwise<slow> (falls_back.h), for a single function that falls back. `slow`
-///   computes Python's result;
+/// - typedcall::otherwise<slow> (falls_back.h), for a single function that falls back. If the
+///   function has no result, `slow` computes Python's result;
 /// - the names and defaults of all parameters, in order (parameter.h): def<power>("power",
 ///   typedcall::positional("x"), typedcall::arg("y") = 2.0). Overloads share names and defaults,
 ///   and must have the same number of parameters. Parameters after typedcall::keyword_only are
@@ -224,8 +224,8 @@ inline constexpr auto spans = &internal::spanned_function<Function>::call;
 /// A single function takes every argument that can be converted to its parameters (convert.h,
 /// argument.h). Overloads with exactly the types of the arguments are preferred. Next come
 /// overloads that take base classes of these types (an int for a bool), and then overloads that
-/// require conversions. The worst argument decides. Passing an object as `PyObject *` is a
-/// conversion.
+/// require conversions. An overload is only as good as its worst argument. Passing an object as
+/// `PyObject *` is a conversion.
 ///
 /// For a Python float, `double` is preferred to `float`.
 ///
@@ -237,10 +237,10 @@ inline constexpr auto spans = &internal::spanned_function<Function>::call;
 /// `__index__`, `__float__`, `__complex__` or `__buffer__` (except BufferError) propagate. These
 /// methods may be called once for each overload that is tried.
 ///
-/// Two defs of the same functions share a wrapper, so their error messages contain only one of the
-/// names.
+/// Two defs of the same functions share a wrapper, so the error messages of both contain the name
+/// of only one of them.
 ///
-/// Types: c_type.h. For Python callers, a `long double` or complex `long double` result is rounded.
+/// For the types, see c_type.h. For Python callers, (complex) `long double` results are rounded.
 /// Entries of such functions have PyNativeCallable_DIFFERS. If `Py_ssize_t` is long and `size_t` is
 /// unsigned long, the signature contains `l` and `L`. These codes also match requests for `n` and
 /// `N`.

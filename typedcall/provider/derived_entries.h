@@ -1,5 +1,5 @@
-// Generates more entries for a function. Some have fewer arguments and use the defaults. Others
-// take double instead of float, for consumers that need a function of doubles.
+// Generates further entries for a function. Some have fewer arguments and use the defaults. Others
+// take double instead of float, for consumers that need doubles.
 #ifndef TYPEDCALL_PROVIDER_DERIVED_ENTRIES_H_
 #define TYPEDCALL_PROVIDER_DERIVED_ENTRIES_H_
 
@@ -65,7 +65,7 @@ struct TYPEDCALL_HIDDEN shortened : entry_types<Native> {
   using shown_type =
       typename function_of<typename shown::result, decltype(shown_leading() + shown_place())>::type;
 
-  /// True if consumers would mistake the last parameter for the place for the value.
+  /// True if consumers would mistake the last remaining parameter for the place for the value.
   static constexpr bool is_mistaken() {
     return is_status && places == 0 &&
            is_typed_pointer<last_parameter<typename shown::parameters, shown_kept>>;
@@ -212,8 +212,8 @@ struct with_wide<type_list<Natives...>> {
   using type = typename entries_with_wide<type_list<Natives...>, Natives...>::type;
 };
 
-/// Adds a table with `Entries` to a shape, followed by their versions for double if `Widens` is
-/// true.
+/// Adds a table to a shape. The table contains `Entries` and, if `Widens` is true, their versions
+/// for double.
 template <bool Widens, class Entries>
 constexpr def_shape with_entries(def_shape made, Entries) {
   if constexpr (Widens) {

@@ -188,7 +188,7 @@ TYPEDCALL_RARE inline void spell_overloads(text *to, const char *name,
                                            const char *const *signatures, std::size_t count) {
   const auto add_type = [to](PyNativeType type) {
     if (PyNativeType_IsBuffer(type) && type.code != PyNativeType_STRING) {
-      // Overloads may differ only in the type of the elements.
+      // The type of the elements may be the only difference between two overloads.
       to->add("buffer of '").add(PyNativeCode_Letters(type.code)).add("' items");
       return;
     }

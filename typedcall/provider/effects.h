@@ -39,8 +39,8 @@ inline constexpr effects<PyNativeCallable_MAY_RAISE | PyNativeCallable_NEEDS_THR
 /// pointer. Otherwise the result is None.
 inline constexpr effects<PyNativeCallable_RETURNS_STATUS | PyNativeCallable_NEEDS_THREAD>
     returns_status{};
-/// The function has no result for some arguments. For these arguments the Python callable is
-/// called. The function may be:
+/// The function has no result for some arguments. For these arguments, consumers call the Python
+/// callable. The function may be:
 /// - a function that throws to fall back (the Python function raises that exception);
 /// - `int f(double x, double *result)`, which stores the value and returns 0, or returns another
 ///   int to fall back;
@@ -63,24 +63,23 @@ inline constexpr effects<PyNativeCallable_PURE> pure{};
 /// The function does not block.
 inline constexpr effects<PyNativeCallable_SHORT> does_not_block{};
 /// The function does not throw, although its type is not noexcept. Use this for C functions and for
-/// functions that run Python code. CPython may unwind such functions when the interpreter ends
-/// (gil.h).
+/// functions that run Python code. CPython may unwind the latter when the interpreter ends (gil.h).
 inline constexpr effects<internal::cannot_throw> nothrow{};
 
 /// The wrapper releases the GIL around the call. Implies thread_safe, because other threads can
-/// call the function at the same time. The function must not take or return objects or raise.
-/// Consumers may call the function with or without the GIL.
+/// call the function at the same time. The function must not raise, and must neither take nor
+/// return objects. Consumers may call the function with or without the GIL.
 inline constexpr effects<internal::without_gil | PyNativeCallable_THREAD_SAFE> releases_gil{};
 
-/// Also offers a function of floats as a function of doubles. For example, `dd->d` is offered in
-/// addition to `ff->f`, for consumers that need a function of doubles, such as SciPy. Integers are
+/// Also offers a function that takes floats as one that takes doubles. For example, `dd->d` is
+/// offered in addition to `ff->f`, for consumers that need doubles, such as SciPy. Integers are
 /// not widened, because a `long` version of an `int` function would have to report values out of
 /// range.
 inline constexpr effects<internal::for_double> widened{};
 
-/// Makes a def of a type a class method. With takes_self, the first parameter is the class.
+/// Makes a def of a type into a class method. With takes_self, the first parameter is the class.
 inline constexpr effects<internal::of_class> class_method{};
-/// Makes a def of a type a static method, which takes neither the instance nor the class.
+/// Makes a def of a type into a static method, which takes neither the instance nor the class.
 inline constexpr effects<internal::of_static> static_method{};
 
 }  // namespace TYPEDCALL_LAYOUT

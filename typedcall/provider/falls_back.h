@@ -1,5 +1,5 @@
 // Functions that have no result for some arguments. Consumers call a version that returns a status.
-// The Python wrapper calls a version that raises or returns another result.
+// The Python wrapper calls a version that raises an exception or returns the result of otherwise<>.
 #ifndef TYPEDCALL_PROVIDER_FALLS_BACK_H_
 #define TYPEDCALL_PROVIDER_FALLS_BACK_H_
 
@@ -18,9 +18,9 @@ struct otherwise_is {};
 ///     double no_root(double x) { throw std::domain_error("a root of " + std::to_string(x)); }
 ///     typedcall::def<root>("root", typedcall::otherwise<no_root>)
 ///
-/// `Function` has the same parameters as the function of the def. It returns the same type, or a
-/// new reference as a `PyObject *`. It may throw or set an exception. It is called with the GIL
-/// held. Without otherwise<>, ValueError is raised.
+/// `Function` has the parameters of the def's function. It returns the same type of value, or a new
+/// reference as a `PyObject *`. It may throw or set an exception. It is called with the GIL held.
+/// Without otherwise<>, raises ValueError, or the exception of a function that throws to fall back.
 template <auto Function>
 inline constexpr otherwise_is<Function> otherwise{};
 

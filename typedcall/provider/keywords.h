@@ -14,8 +14,8 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-// Not marked cold, because every wrapper would then have a cold part. Returns NULL, for a tail
-// call.
+// Not marked cold, because every wrapper would then have a cold part. Returns NULL, so that callers
+// can make a tail call.
 TYPEDCALL_OUT_OF_LINE inline PyObject *set_wrong_count(const char *function, std::size_t wanted,
                                                        std::size_t given) {
   return PyErr_Format(PyExc_TypeError, "%s() takes exactly %zu argument%s (%zu given)", function,

@@ -1,4 +1,4 @@
-// The contents of a method def. All functions of a type share one part of it.
+// The contents of a method def. All functions of the same type share one part of them.
 #ifndef TYPEDCALL_PROVIDER_METHOD_DEF_H_
 #define TYPEDCALL_PROVIDER_METHOD_DEF_H_
 
@@ -35,7 +35,7 @@ constexpr int flags_of(std::uint64_t stated) {
          ((stated & of_static) != 0 ? METH_STATIC : 0);
 }
 
-/// Returns the function of the wrapper for this convention.
+/// Returns the wrapper's function for this calling convention.
 template <class Wrapper, convention Convention>
 PyCFunction called_by_python() {
   if constexpr (Convention == convention::no_args) {
@@ -49,7 +49,7 @@ PyCFunction called_by_python() {
   }
 }
 
-/// The argument type of a function of one argument that can be called directly, or `other`.
+/// The argument type of a function that takes one argument and can be called directly, or `other`.
 enum class argument_type : unsigned char { other, integer, floating };
 
 /// Returns the argument type if a call runs no Python code. An exact int or float is converted
@@ -82,9 +82,9 @@ constexpr int pypy_code(PyNativeType type) {
 }
 
 /// The METH_TYPED fields that PyPy reads. If a function may raise, PyPy treats every long result of
-/// -1 and every double result of -0.0 as an error. Therefore functions that raise are offered to
-/// PyPy only if they return objects. PyPy neither passes self nor supports status results. Source:
-/// PyPy's branch py3.10-mb-typed-sig-experiments; docs/ABI.md, section 4.
+/// -1 and every double result of -0.0 as an error. Therefore functions that may raise are offered
+/// to PyPy only if they return objects. PyPy neither passes self nor supports status results.
+/// Source: PyPy's branch py3.10-mb-typed-sig-experiments; docs/ABI.md, section 4.
 template <class Native>
 struct TYPEDCALL_HIDDEN pypy_fields {
   static constexpr PyNativeSignature signature =
@@ -124,8 +124,8 @@ struct def_shape {
   const char *signature;                      ///< the signature of the entry
   std::uintptr_t effects;                     ///< the flags of the entry
   int *pypy_arg_types;                        ///< from pypy_fields
-  int pypy_ret_type;                          ///< the same
-  bool speaks_pypy;                           ///< the same
+  int pypy_ret_type;                          ///< from pypy_fields
+  bool speaks_pypy;                           ///< from pypy_fields
   argument_type direct;                       ///< see make_direct() in provider.h
   const char *const *names = nullptr;         ///< parameter names, ending with null, or null
   void (*spell)(parameter_text *) = nullptr;  ///< null if the parameters have no names
@@ -166,10 +166,10 @@ struct method {
   const internal::def_shape *shape = nullptr;
   PyCFunction function = nullptr;
   void *funcptr = nullptr;  ///< the entry's address if there is only one entry
-  /// The address of the name in the wrapper's error messages, or null.
+  /// The variable that holds the name for the wrapper's error messages, or null.
   const char **called = nullptr;
   const char *fault = nullptr;  ///< the reason why the def is invalid, or null
-  /// Stores the module of the functions. Null if no function throws.
+  /// Stores the exception translation of the functions' module. Null if no function throws.
   void (*join)(const internal::translation *) = nullptr;
   const internal::translation *file = nullptr;
 

@@ -77,8 +77,8 @@ inline PyObject *maker_of(PyTypeObject *type, freefunc free) {
   return module != nullptr && is_freed_by(module, free) ? module : nullptr;
 }
 
-/// Returns the first result of maker_of() that is not null among the classes in the MRO of `type`.
-/// `type` may be a subclass made in Python.
+/// Calls maker_of() for the classes in the MRO of `type`, and returns the first result that is not
+/// null, or null. `type` may be a subclass made in Python.
 inline PyObject *maker_in_mro(PyTypeObject *type, freefunc free) {
   if (PyObject *const module = maker_of(type, free)) return module;
 #ifdef PYPY_VERSION
@@ -208,9 +208,9 @@ class TYPEDCALL_HIDDEN module_memory {
 }  // namespace internal
 
 /// Returns the state of the module that `self` belongs to. `self` is the first argument of a
-/// function or method with typedcall::takes_self. The class must have been made by
-/// PyType_FromModuleAndSpec, or be a subclass of such a class. If several bases belong to such
-/// modules, the first class in the MRO is used.
+/// function or method with typedcall::takes_self. The class of an object must have been made by
+/// PyType_FromModuleAndSpec, or be a subclass of such a class. If several bases belong to modules
+/// with this state, the first class in the MRO is used.
 ///
 /// For other objects, throws an exception that becomes TypeError. For a module that has not been
 /// executed, throws an exception that becomes RuntimeError. GIL: held.

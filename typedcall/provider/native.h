@@ -46,7 +46,7 @@ struct function_traits<R (*)(A...) noexcept> : function_traits<R (*)(A...)> {
   "char *, void *, pointers to these, and PyObject *; they can pass spans of numbers, and "   \
   "std::string_view"
 
-/// The compiler's error message contains the position and the type.
+/// If the check fails, the compiler's error message shows the position and the type.
 template <std::size_t Position, class T>
 struct parameter_number {
   static_assert(python_can_pass<T>, "typedcall: " TYPEDCALL_INTERNAL_TYPES
@@ -134,14 +134,14 @@ struct TYPEDCALL_HIDDEN offered {
   // --- Error reports -------------------------------------------------------------------------
 
   /// A function that may throw has an adapter that converts C++ exceptions to Python exceptions,
-  /// because consumers may not be written in C++.
+  /// because consumers need not be written in C++.
   static constexpr bool throws = !traits::is_noexcept && (Stated & cannot_throw) == 0;
   /// If the result has no error value, the adapter returns a status.
   static constexpr bool gets_status =
       throws && !states_status && !has_error_value<c_type_of<own_result>>;
   static constexpr bool is_status = states_status || gets_status;
 
-  /// The C type of the result in Python, or void if the result is None.
+  /// The C type of Python's result, or void if this result is None.
   using value = std::conditional_t<
       states_status, std::conditional_t<has_place, std::remove_pointer_t<c_type_of<last>>, void>,
       c_type_of<own_result>>;
@@ -287,9 +287,9 @@ struct TYPEDCALL_HIDDEN native : offered<decltype(Function), Stated> {
     if constexpr (type::throws) translation_of<Function> = module;
   }
 
-  /// Describes the function in defs. Functions that fall back have another type (falls_back.h).
+  /// Describes the function in defs. Functions that fall back have a different type (falls_back.h).
   using offer = type;
-  /// The function that the wrapper calls.
+  /// Returns the function that the wrapper calls.
   static constexpr auto wrapped() { return address(); }
   /// Returns the function that consumers call.
   static constexpr auto address() {

@@ -9,11 +9,11 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// The outcome of the conversion of one argument.
+/// The outcome of converting one argument.
 enum class outcome {
   converted,
   out_of_range,  ///< an int is out of range; no exception is set
-  raised         ///< a method of the object, or the contents of a str, raised an exception
+  raised         ///< a method raised, or a str has unsuitable contents; an exception is set
 };
 
 inline outcome out_of_range() {

@@ -218,7 +218,7 @@ struct TYPEDCALL_HIDDEN overload_choice {
     }
   }
 
-  /// True if an overload after number `at` has the same worst rank.
+  /// True if an overload after overload `at` has the same worst rank.
   static bool is_tied(const conversion_rank *worst, std::size_t at) {
     for (std::size_t i = at + 1; i < count; ++i) {
       if (worst[i] == worst[at]) return true;
@@ -232,7 +232,7 @@ struct TYPEDCALL_HIDDEN overload_choice {
     ((kinds[I] = I < nargs ? Defaults::kind(args[I]) : PyNativeGiven_OTHER), ...);
   }
 
-  /// Returns the worst rank of the arguments of one function. Stores the rank of each argument in
+  /// Returns the worst rank of the arguments for one overload. Stores the rank of each argument in
   /// `ranks`, up to the first unsuitable argument.
   template <class Native, std::size_t... I>
   static conversion_rank rank_one([[maybe_unused]] PyObject *const *args, std::size_t nargs,
@@ -272,12 +272,12 @@ struct TYPEDCALL_HIDDEN overload_choice {
   static bool try_one(PyObject *self, PyObject *const *args, bool *is_out_of_range,
                       PyObject **result, std::index_sequence<I...>) {
     (void)args;
-    // An int that was too large for one overload must not lose digits in another.
+    // An int that was out of range for one overload must not lose digits in another.
     if (((loses_digits<Native, I> && is_out_of_range[I]) || ...)) return false;
     call_frame<typename Native::type> frame;
     outcome done = outcome::converted;
     bool fits = true;
-    // Convert all arguments, to find every int that is out of range.
+    // Converts all arguments, to find every int that is out of range.
     const bool is_raised =
         ((done = Defaults::template convert<Native, I>(args[I], &internal::held_at<I>(frame)),
           is_out_of_range[I] |= done == outcome::out_of_range, fits &= done == outcome::converted,

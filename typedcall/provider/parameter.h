@@ -6,7 +6,7 @@
 #include "typedcall/base/namespace.h"
 #include "typedcall/provider/native.h"
 
-// After Python.h.
+// This header must come after Python.h.
 #include <cmath>
 
 namespace typedcall {
@@ -72,7 +72,7 @@ struct parameter_list {
   const char *const *names;
   std::size_t count;
   std::size_t positional;   ///< the number of positional-only parameters
-  std::size_t required;     ///< the number of parameters without a default at the start
+  std::size_t required;     ///< the number of leading parameters without a default
   std::size_t by_position;  ///< the number of parameters that are not keyword-only
   const bool *has_default;  ///< one element for each parameter
 };
@@ -90,7 +90,7 @@ struct TYPEDCALL_HIDDEN parameter_shape<std::tuple<P...>> {
   static constexpr std::size_t by_position = (std::size_t{P::how != passing::by_name} + ... + 0);
   static constexpr std::size_t required =
       (std::size_t{P::how != passing::by_name && !P::has_default} + ... + 0);
-  /// Returns the number of parameters with defaults at the end.
+  /// Returns the number of trailing parameters with defaults.
   static constexpr std::size_t last_defaults() {
     std::size_t found = 0;
     while (found < count && has_default[count - 1 - found]) ++found;

@@ -48,8 +48,8 @@ struct call_frame<Type, std::index_sequence<I...>, std::tuple<A...>>
     return (from_python_by_call(args[I], &held_argument<I, argument<A>>::held.value) && ...);
   }
 
-  /// Calls `entry`, a native::wrapped(), and converts the result. Returns NULL with an exception
-  /// set if the call or the conversion fails.
+  /// Calls `entry`, which native::wrapped() has returned, and converts the result. Returns NULL
+  /// with an exception set if the call or the conversion fails.
   template <class Entry>
   TYPEDCALL_IN_LINE PyObject *call(Entry entry, PyObject *self) {
     if constexpr (Type::is_status) {
@@ -113,8 +113,8 @@ struct call_frame<Type, std::index_sequence<I...>, std::tuple<A...>>
 };
 
 // A wrapper calls one of these functions if a conversion needs a call or the number of arguments is
-// wrong. A wrapper without other calls saves no registers. `entry` comes first, so that the
-// arguments stay in their registers.
+// wrong. A wrapper that makes no other calls need not save registers. `entry` comes first, so that
+// the arguments stay in their registers.
 template <class Type, class Entry>
 TYPEDCALL_OUT_OF_LINE TYPEDCALL_HIDDEN PyObject *convert_and_call(
     Entry entry, PyObject *const *args, std::size_t nargs, const char *name, PyObject *self) {

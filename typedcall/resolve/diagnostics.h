@@ -1,4 +1,4 @@
-// Makes the error messages of the resolver.
+// Makes the resolver's error messages.
 #ifndef TYPEDCALL_RESOLVE_DIAGNOSTICS_H_
 #define TYPEDCALL_RESOLVE_DIAGNOSTICS_H_
 
@@ -46,7 +46,7 @@ inline void clear_failed_look_up() {
   if (!PyErr_ExceptionMatches(PyExc_MemoryError)) PyErr_Clear();
 }
 
-/// Adds an attribute of `object` if the attribute is a str. See add_name() for errors and the GIL.
+/// Adds the value of an attribute of `object`, if it is a str. See add_name() for errors and GIL.
 TYPEDCALL_COLD inline void add_attribute(text *to, PyObject *object, const char *attribute) {
   const object_ref found = object_ref::steal(PyObject_GetAttrString(object, attribute));
   const char *words =
@@ -142,7 +142,7 @@ inline bool is_method_in_class_body(PyObject *object) {
   return Py_TYPE(object) == &PyStaticMethod_Type || Py_TYPE(object) == &PyClassMethod_Type;
 }
 
-/// Tells what to do with a callable that offers nothing.
+/// Adds advice on what to do with a callable that offers nothing.
 TYPEDCALL_COLD inline void add_advice(text *to, const PyTypedcall_Interface *interface,
                                       PyObject *callable) {
   PyTypeObject *type = Py_TYPE(callable);
@@ -185,7 +185,7 @@ TYPEDCALL_COLD inline void add_advice(text *to, const PyTypedcall_Interface *int
 /// Implements set_refusal().
 TYPEDCALL_COLD inline void describe_refusal(const PyTypedcall_Interface *interface,
                                             PyObject *callable, const request &asked) {
-  // Attributes cannot be looked up while an exception is pending. The TypeError replaces it anyway.
+  // Clear any pending exception before looking up attributes. The TypeError replaces it anyway.
   PyErr_Clear();
   text name, reason;
   add_name(&name, callable);

@@ -172,7 +172,7 @@ class inline_cache {
   static constexpr cache_entry kNothing[2] = {};  // indexed by the highest bit of the hash
 
   std::size_t home_of(const PyObject *callable) const {
-    // Objects are often at regular distances. Multiplication alone would not distribute their
+    // Objects are often regularly spaced in memory. Multiplication alone would not distribute their
     // addresses well.
     std::uint64_t bits = reinterpret_cast<std::uintptr_t>(callable);
     bits ^= bits >> 7;

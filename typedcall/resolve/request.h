@@ -25,7 +25,7 @@ inline constexpr capabilities checks_errors =
 inline constexpr capabilities accepts_differences = PyNativeCallable_DIFFERS;
 /// For a consumer that, like fallback.h, calls the Python callable if the function falls back.
 inline constexpr capabilities calls_boxed = PyNativeCallable_FALLS_BACK;
-/// For a consumer that passes `resolution::self` in front of the arguments.
+/// For a consumer that passes `resolution::self` before the arguments.
 inline constexpr capabilities passes_self = PyNativeCallable_TAKES_SELF;
 
 /// Which signatures satisfy a request, in order of preference.
@@ -113,7 +113,7 @@ inline bool is_same_text(const char *a, const char *b) {
   return false;
 }
 
-/// Each kind can hold values of the lower kinds if it is wide enough.
+/// Returns the rank of a number type. A type can hold values of lower ranks if it is wide enough.
 constexpr int rank_of(PyNativeType type) {
   switch (PyNativeType_Kind(type)) {
     case PyNativeKind_BOOL:

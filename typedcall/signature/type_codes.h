@@ -25,11 +25,10 @@
 /// The struct tag of PyObject, so that Python.h is not needed.
 struct _object;
 
-/// The complex types of C. C++ code also uses these types, because on x86-64 a `long double
-/// _Complex` is returned in registers, and a class is returned in memory.
+/// C's complex types. C++ code also uses these types, because on x86-64 a `long double _Complex` is
+/// returned in registers, but a class is returned in memory.
 ///
-/// On platforms without tags the types are structs, because some compilers do not have the complex
-/// types of C.
+/// On platforms without tags the types are structs, because some compilers lack C's complex types.
 #if TYPEDCALL_IS_SUPPORTED
 __extension__ typedef float _Complex PyNativeType_ComplexFloat;
 __extension__ typedef double _Complex PyNativeType_ComplexDouble;
@@ -50,7 +49,7 @@ typedef struct PyNativeType_ComplexLongDouble {
 #define PyNativeType_IMAG(value) (value).imag
 #endif
 
-/// All codes for values, as X(ENUM_NAME, "letters", C type, KIND). On all platforms of CPython,
+/// All codes for values, as X(ENUM_NAME, "letters", C type, KIND). On all of CPython's platforms,
 /// `intptr_t` and Py_ssize_t have the same width. The order may change, because modules exchange
 /// signatures only as text. Source: PEP 3118; SEP 201; `n`, `N`, `s` as in PyArg_ParseTuple and
 /// struct.

@@ -16,8 +16,8 @@ static inline int PyTypedMethod_IsFunction(PyObject *callable) {
   return Py_TYPE(callable) == &PyCFunction_Type || Py_TYPE(callable) == &PyCMethod_Type;
 }
 
-/// True for a `Type.method` made from a PyMethodDef, or a class method in the dictionary of a type.
-/// GIL: held.
+/// True for a `Type.method` made from a PyMethodDef, or a class method in a type's dictionary. GIL:
+/// held.
 static inline int PyTypedMethod_IsUnbound(PyObject *callable) {
   return Py_TYPE(callable) == &PyMethodDescr_Type || Py_TYPE(callable) == &PyClassMethodDescr_Type;
 }

@@ -1,6 +1,5 @@
 # The article's meta-metaclass. Each class has its own metaclass with the C field, and its
-# subclasses share the metaclass. If another metaclass derives from this metaclass, the field is
-# NULL.
+# subclasses share the metaclass. In a metaclass that derives from this one, the field is NULL.
 cdef extern from "examples/class_data/greetings.h":
     ctypedef struct greeting_class:
         const char *name

@@ -43,8 +43,8 @@ static const PyNativeCallableEntry *Select(const PyNativeCallableTable *table,
 
 static const void *ReadSibling(const PyMethodDef *def) { return PyTypedMethod_SiblingTable(def); }
 
-// Returns the matching entry of a callable. `made` and `spelled` are memory for an entry from
-// PyPy's struct.
+// Returns the matching entry of a callable. `made` and `spelled` provide the memory for an entry
+// that is read from PyPy's struct.
 static const PyNativeCallableEntry *Look(PyObject *callable, const Request *asked,
                                          PyNativeCallableTable *made,
                                          char spelled[PyTypedMethod_PYPY_LENGTH]) {

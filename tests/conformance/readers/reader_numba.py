@@ -22,8 +22,8 @@ def run(callable_, arguments):
 
 
 def find(callable_, signature, can, equivalent):
-    """Supports only `d->d`. Returns the address of the entry with the same result as nopython
-    code."""
+    """Supports only `d->d`. Returns (None, None, address) for the entry whose result equals that of
+    nopython code."""
     if (can, equivalent, signature) != (0xffff, True, "d->d"):
         raise NotImplementedError("Numba chooses by types, and says which flags it handles")
     there = [entry for entry in typedcall.entries(callable_) if entry.signature == signature]

@@ -71,7 +71,7 @@ static int mean_or_fall_back(const double *x, Py_ssize_t n, double *result) {
 }
 static Py_ssize_t utf8_length(const char *text, Py_ssize_t n) { return text[n] == '\0' ? n : -1; }
 
-/* Gets a contiguous buffer of one dimension and one of the `formats`. */
+/* Gets a contiguous one-dimensional buffer in one of the `formats`. */
 static int take(PyObject *object, const char *formats, Py_ssize_t size, int flags,
                 Py_buffer *view) {
   const char *format;

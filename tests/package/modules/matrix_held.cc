@@ -116,7 +116,7 @@ void release(PyObject *object) {
   type->tp_free(object);
   Py_DECREF(type);
 }
-/// Calls the function with all arguments, and returns the last result.
+/// Calls the function once for each argument, and returns the last result.
 PyObject *call(PyObject *object, PyObject *args, PyObject *) {
   const consumer *const own = reinterpret_cast<held *>(object)->own;
   if (own == nullptr) {

@@ -188,7 +188,7 @@ struct consumer<R(A...)> {
   }
 };
 
-/// A signature, and the function of each kind of consumer that calls it, or null.
+/// A signature and, for each kind of consumer, the function that calls it, or null.
 struct row {
   const char *signature;
   std::array<PyObject *(*)(PyObject *, PyObject *), kinds.size()> run;

@@ -16,7 +16,7 @@ constexpr long number_of = std::is_same_v<T, double> ? 1
                            : std::is_same_v<T, int>  ? 3
                                                      : 4;
 
-/// Returns the sum of the arguments and a number for their types.
+/// Returns the sum of the arguments and of a number that encodes their types.
 template <class... A>
 auto sum(A... values) noexcept {
   using R = std::common_type_t<A...>;

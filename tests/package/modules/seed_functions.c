@@ -70,7 +70,7 @@ static PyMethodDef methods[] = {
 
 static PyMethodDef on_heap[5];
 
-/* Copies the struct `typed` into a block of exactly `of` bytes, and returns its name. */
+/* Copies `typed` into a block of exactly `of` bytes. Returns the copy's name, at offset `name`. */
 static const char *Copy(const void *typed, size_t of, size_t name) {
   char *block = malloc(of);
   if (block == NULL) return NULL;

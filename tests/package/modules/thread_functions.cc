@@ -1,4 +1,4 @@
-// Functions that detect whether other threads are running.
+// Functions that wait for calls from other threads.
 #include "typedcall/provider.h"
 
 // After Python.h.

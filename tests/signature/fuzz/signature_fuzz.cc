@@ -70,7 +70,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const char *second = text.c_str() + split + 1;
     require(PyNativeSignature_Equivalent(text.c_str(), second) ==
             PyNativeSignature_Equivalent(second, text.c_str()));
-    // If each text answers the other, they are equivalent.
+    // Two texts are equivalent if, and only if, each answers the other.
     const bool both = PyNativeSignature_Answers(text.c_str(), second) != 0 &&
                       PyNativeSignature_Answers(second, text.c_str()) != 0;
     require(both == (PyNativeSignature_Equivalent(text.c_str(), second) != 0));

@@ -1,5 +1,5 @@
-// Fuzzes the METH_TYPED readers with arbitrary memory before a name, and compares them with a
-// model.
+// Fuzzes the METH_TYPED readers with arbitrary memory before a name, and compares their results
+// with those of a model.
 //
 // Input: ml_flags (4 bytes), a byte of choices, the number of type codes (1 byte), the codes (1
 // signed byte each; 127 stands for 0x100), then the memory before the name. The pointers
@@ -113,7 +113,7 @@ class Subject {
            field<uint32_t>(name, 40) >= 56;
   }
 
-  // Returns true for the post's struct. Its `ret_type` is padding in PyPy's struct.
+  // Returns true for the post's struct. PyPy's struct has padding in the place of its `ret_type`.
   static bool has_one_argument(const std::vector<unsigned char> &front) {
     return field<int>(reinterpret_cast<const char *>(front.data() + front.size()), 12) != 0;
   }

@@ -1,4 +1,4 @@
-"""Makes typed functions available as ufuncs: typedcall.ufuncs.MODULE.FUNCTION. Pickled ufuncs are looked up here."""
+"""Makes typed functions available as ufuncs: typedcall.ufuncs.MODULE.FUNCTION."""
 
 from __future__ import annotations
 

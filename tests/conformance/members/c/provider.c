@@ -1,5 +1,5 @@
-// A provider that was written from docs/ABI.md alone. Each Python callable returns a different
-// value from its native function.
+// A provider that was written from docs/ABI.md alone. The Python callables and the native functions
+// return different values, so a test can tell which was called.
 #include <Python.h>
 #include <stddef.h>
 #include <structmember.h>

@@ -162,8 +162,7 @@ def _python_value(token, value):
 
 
 def call(callable, signature, can, arguments):
-    """Calls the C function of an equivalent entry. Returns or raises the value, None or exception
-    that Python would get."""
+    """Calls the C function of an equivalent entry. Returns or raises what Python would get."""
     entry, held = _search(callable, signature, can & ~SETS_ERRNO, True)  # ctypes would lose errno
     if entry is None:
         raise LookupError(signature)

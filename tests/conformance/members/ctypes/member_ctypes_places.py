@@ -103,7 +103,7 @@ def _mro(kind):
 
 
 def _has_type_data(kind):
-    """1.2. Any heap type, such as Interface, shows the offset of `as_buffer`."""
+    """Checks rule 1.2. Any heap type, such as Interface, reveals the offset of `as_buffer`."""
     if c_ssize_t.from_address(id(type(kind)) + TP_BASICSIZE).value < TYPE_DATA + 24:
         return False
     as_buffer = pointer_at(id(Interface) + TP_AS_BUFFER) - id(Interface)
@@ -168,7 +168,7 @@ def self_of(callable):
 
 
 def _coded_entries(codes, result, function):
-    """Returns the entry that the codes describe (4.4)."""
+    """Returns a list with the entry that the codes describe, or an empty list (4.4)."""
     if not all(code in LETTERS for code in (*codes, abs(result))):
         return []
     flags = NEEDS_THREAD | (MAY_RAISE if result < 0 else 0) | (ERROR_IS_NEG_ZERO if result == -2 else 0)
@@ -239,7 +239,7 @@ def _locate(address, what=RTLD_DL_LINKMAP):
 
 
 def _sibling_entries(method):
-    """Returns the table of the symbol beside a static def (4.10 to 4.12)."""
+    """Returns the entries of the symbol beside a static def (4.10 to 4.12)."""
     name = ctypes.string_at(method.name)
     home = _locate(method.address) if "sibling" in PLACES and re.fullmatch(rb"[A-Za-z_]\w{0,98}", name) else None
     if home is None:

@@ -3,9 +3,9 @@ rules of that page. tests/conformance/README.md describes OFFERS.
 
 The way `sibling` is missing because it needs a linker.
 
-The Python callable of a builtin is a function of libpython that calls its first argument. A C
-function that must leave an exception set returns a number whose finaliser raises it, because ctypes
-checks for exceptions before it drops the number.
+A builtin's `ml_meth` is a function of libpython that calls a method of its first argument, self. A
+C function that must leave an exception set returns a number whose finaliser raises it, because
+ctypes checks for exceptions before it drops the number.
 """
 
 import ctypes
@@ -28,7 +28,7 @@ FACTOR = 4.0
 
 
 class PyMethodDef(ctypes.Structure):
-    """CPython's."""
+    """CPython's PyMethodDef."""
     _fields_ = [("ml_name", c_void_p), ("ml_meth", c_void_p), ("ml_flags", c_int), ("ml_doc", c_void_p)]
 
 

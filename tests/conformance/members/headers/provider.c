@@ -21,9 +21,9 @@ static double half(double x) { return x / 2; }
 static double add(double x, double y) { return x + y; }
 static long next(long x) { return (long)((unsigned long)x + 1); }
 
-// Returns `value`, or `error` with ValueError set if x is negative (or a nan).
+// Returns `value`. If x < 0, sets ValueError and returns `error`.
 static double unless_negative(double x, double value, double error) {
-  if (x >= 0) return value;
+  if (!(x < 0)) return value;
   PyErr_SetString(PyExc_ValueError, "below 0");
   return error;
 }
@@ -33,7 +33,7 @@ static double minus_for_pypy(double x) { return unless_negative(x, -x, -0.0); }
 
 static int thrice(double x, double *place) {
   *place = unless_negative(x, 3 * x, 0);
-  return x >= 0 ? 0 : -1;
+  return x < 0 ? -1 : 0;
 }
 
 static int even(long x, long *place) {
@@ -78,7 +78,7 @@ static const PyTypedMethodMetadata *const typed[] = {&half_typed,  &add_typed,  
                                                      &minus_typed, &thrice_typed, &even_typed,
                                                      &total_typed, &length_typed, NULL};
 
-// ---- The Python callables, which return other values than the native functions ----
+// ---- The Python callables, which return different values from the native functions ----
 
 static PyObject *and_thousand(PyObject *argument) {
   PyObject *thousand = PyLong_FromLong(1000);

@@ -55,8 +55,8 @@ def _alone(change: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def _resolved(obj: Any) -> Found:
-    """Returns the entry of a TypedFunction, or None for anything else. A TypedFunction of a method has no entry,
-    because consumers would pass the TypedFunction as self."""
+    """Returns a list that holds the entry of a TypedFunction. For a TypedFunction of a method, the list holds a
+    reason instead, because consumers would pass the TypedFunction as self. Returns None for any other object."""
     if not is_a(obj, TypedFunction):
         return None
     flags = Flags(obj.flags)
@@ -123,10 +123,10 @@ def resolve(
     back to `f` is found by its signature in Python ("d->d") and by its own signature ("d&d->i"). Calling the result is
     the same as calling `f`. If the native function falls back, `f` converts the arguments a second time.
 
-    On PyPy, native functions are called through cffi, without the GIL and without checking for exceptions. By default,
-    resolve() therefore finds only functions of numbers that need neither the GIL nor self and set no exception. Pass
-    `capabilities` to find other functions. Calling the result raises TypeError if cffi cannot call the function. On
-    PyPy, "safe" means the same as "equivalent".
+    On PyPy, native functions are called without checking for exceptions, and without the GIL if their flags declare
+    that they do not need it. Therefore, by default, resolve() finds only functions that take and return numbers, need
+    neither the GIL nor self, and set no exception. Pass `capabilities` to find other functions. Calling the result raises TypeError if cffi cannot call
+    the function. On PyPy, "safe" means the same as "equivalent".
 
     Raises ValueError for a faulty signature. Raises TypeError if no entry fits. For an unbound method, the first
     argument is self."""
@@ -152,7 +152,7 @@ def resolve(
 def _resolve_falling_back(
     f: Any, signature: str, can: Any, casting: str
 ) -> TypedFunction | None:
-    """Returns the function that has the result of `signature` but may fall back to `f`: "d&d->i" for "d->d"."""
+    """Returns a function for `signature` that may fall back to `f`, such as "d&d->i" for "d->d", or None."""
     text = falling_back(signature)
     if text is None:
         return None
@@ -204,17 +204,17 @@ def tag(
     with another object, that object is kept alive, too. The tag does not keep `f` alive, and is removed when `f` is
     freed. To declare overloads, pass sequences of equal length as `signature` and `address`. `flags` is then one value
     for all overloads, or also a sequence. The tag of a builtin function belongs to its PyMethodDef, so it applies
-    under all of the function's names. Any other tag belongs to the object. PyPy tags only objects. Objects without
-    weak references, such as PyPy's builtin functions, stay alive until untag().
+    under all of the function's names. Any other tag belongs to the object. On PyPy, every tag belongs to the object.
+    Objects that do not support weak references, such as PyPy's builtin functions, stay alive until untag().
 
     Pass `parameters` and `defaults` for a function without a usable `inspect.signature`. `parameters` is the list of
     parameters in Python, such as `(x, y, /, octaves=1, *, base=0.0)`. `defaults` are the default values of the last
     parameters, such as (1, 0.0). TypedFunction, Numba and PyPy's accelerated functions use both when Python code passes
     arguments by name or omits them. Consumers written in C and C++ always pass all arguments.
 
-    As with a ctypes prototype, a wrong address or signature crashes the process. Raises ValueError for a faulty
+    As with a ctypes prototype, a wrong address or signature can crash the process. Raises ValueError for a faulty
     signature, for unusable flags, for parameters that contradict the signature, and if `f` already has a different
-    tag. Repeating a tag does nothing. Raises TypeError if the object holds no address, and for a bound method."""
+    tag. Repeating a tag does nothing. Raises TypeError if `address` holds no C function or `f` is a bound method."""
     rows, kept = read_rows(f, signature, address, flags, entries)
     arguments = [Entry(text, Flags(own), 0, "", None).python_types()[0] for text, own, _ in rows]
     told = read_parameters(f, arguments, parameters, defaults)

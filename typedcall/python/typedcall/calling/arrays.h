@@ -19,7 +19,7 @@ namespace typedcall::python {
 
 namespace elements {
 
-/// Returns the element as the engine takes it.
+/// Returns the element in the form that the engine takes.
 inline calling::given look_at(PyNativeType type, const char *place) {
   using calling::given;
   if (internal::is_wide(type)) return given::nothing();
@@ -142,8 +142,8 @@ class array_pass {
   const char *place(std::size_t i) const { return args_[i] + at_ * by_[i]; }
   char *result() const { return args_[plan_.inputs.size()] + at_ * by_[plan_.inputs.size()]; }
 
-  // True if the inputs of a chunk overlap the results of earlier elements in it, as in NumPy's
-  // accumulate(). Converting the whole chunk first would then read old values.
+  // True if inputs of a chunk overlap the results of earlier elements of the same chunk, as in
+  // NumPy's accumulate(). Converting the whole chunk first would then read old values.
   bool must_go_one_by_one(std::intptr_t count) const {
     const std::size_t out = plan_.inputs.size();
     const auto range = [&](std::size_t i, PyNativeType type) {

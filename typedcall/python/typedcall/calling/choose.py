@@ -52,7 +52,7 @@ def usable(
     capabilities: Flags = HANDLED,
 ) -> list[Entry]:
     """Returns the entries of `found` that a consumer with these capabilities can call. `found` is everything that the
-    function offers. If a signature is given, returns only its entries, and then those of equivalent signatures.
+    function offers. If a signature is given, returns only its entries, followed by those of equivalent signatures.
     `obstacle` returns another reason why an entry cannot be used, or "". Raises ValueError for a faulty signature.
     Raises TypeError if no entry is usable. Entries are not looked up again, because the tag may have changed."""
     if signature is not None:
@@ -94,9 +94,9 @@ def rows_to_rank(found: list[Entry], kept: list[Entry]) -> tuple[tuple[str, int,
 
 
 def is_alone(function: Any, overloads: list[list[str]]) -> bool:
-    """True if a function has no overloads; `overloads` are the argument codes of its entries. Entries that only omit
-    arguments with defaults do not count as overloads. A bool parameter of a function without overloads accepts any
-    value, as its truth value."""
+    """True if a function has no overloads; `overloads` are the argument codes of its entries. Entries that differ
+    only by omitting arguments with defaults do not count as overloads. A bool parameter of a function without
+    overloads accepts any value, as its truth value."""
     counts = [len(letters) for letters in overloads]
     if len(counts) == 1:
         return True

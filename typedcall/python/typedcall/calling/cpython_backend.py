@@ -1,4 +1,4 @@
-"""CPython's half of api.py. Without the extension module, no_native.py replaces the module."""
+"""CPython's half of api.py. If the extension module is missing, no_native.py replaces it."""
 from __future__ import annotations
 
 import weakref
@@ -48,8 +48,8 @@ def own_entries(f: Any) -> list[Entry]:
     ]
 
 
-# The rows of each callable that tag() has tagged, and the objects that they keep alive, unless the callable itself
-# keeps them. The rows are None after an equal tag with other objects.
+# The rows of each callable that tag() has tagged, and the objects that its tag keeps alive, unless the callable
+# itself keeps them. The rows are None once an equal tag has added objects to keep alive.
 _tags: IdentityTable[tuple[list[Row] | None, Any]] = IdentityTable()
 
 
@@ -78,7 +78,7 @@ def untag(f: Any) -> bool:
 
 def kept_with(f: Any, present: list[Entry]) -> list[Any]:
     """Returns the objects that a new tag must keep alive for these entries of the old tag. An entry's `keep_alive` is
-    the last resort: it refers to the callable, which would never be freed."""
+    the last resort: it refers to the callable, which would then never be freed."""
     known = _tags.get(f)
     if known is not None and known[0] == list(map(row_of, present)):
         return [known[1] or (), _native.kept_by(f) or ()]

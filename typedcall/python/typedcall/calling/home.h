@@ -82,8 +82,8 @@ struct state_with_home : module_state {
     if (is_interpreter_supported()) where = home::make();
     return where != nullptr ? 0 : -1;
   }
-  /// Closes the home of a subinterpreter that ends. The main interpreter's home stays open, because
-  /// functions registered with atexit may still call it. python_is_ending() detects its end.
+  /// Closes the home when a subinterpreter ends. The main interpreter's home stays open for atexit
+  /// functions; python_is_ending() detects the end of the main interpreter.
   void end() const {
     if (!where->is_main()) where->is_closed.store(true, std::memory_order_release);
   }

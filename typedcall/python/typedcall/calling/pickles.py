@@ -89,7 +89,7 @@ def _requirement(module: str) -> str:
 
 
 def in_pickle(function: Any) -> Any:
-    """Returns the import path of a callable for a pickle, or the callable itself, which may support pickling."""
+    """Returns the import path of a callable for a pickle or, if it has none, the callable, which may be picklable."""
     place = import_path(function)
     if place is None:
         return function
@@ -120,8 +120,8 @@ def _difference(pickled: Any, function: Any) -> str:
 
 class Unavailable:
     """Replaces a pickled function that is not available in this process. Each call looks for the function again, and
-    raises the error if it is still missing. An error while the pickle is read would end a worker of Dask or
-    multiprocessing without any message. Pickling this object writes the pickle of the original function."""
+    raises the error if the function is still missing. An exception during unpickling would end a Dask or
+    multiprocessing worker without any message. Pickling this object writes the pickle of the original function."""
 
     def __init__(
         self, make: Callable[..., Any], question: tuple[Any, ...], error: Exception

@@ -46,7 +46,7 @@ def tag_module(
     prefix: str = "",
     flags: int = 0,
 ) -> list[str]:
-    """Tags functions of a module with C functions, and returns their names.
+    """Tags functions of a module with C functions, and returns the names of the tagged functions.
 
     `signatures` maps the name of each Python function to the signature of its C function, written as "ii->i" or, in C,
     as "int(int, int)". If the C text contains a name, as in "int gcd_of_ints(int a, int b)", that is the name of the C
@@ -188,9 +188,9 @@ def load_tags() -> list[str]:
         [project.entry-points.typedcall_tags]
         noise = "noise_tags:tag"
 
-    Numba's compiler and the reader of pickles load the tags of functions without entries automatically. If a tag
-    function then fails, RuntimeWarning is issued once. load_tags() itself runs all tag functions, and then raises
-    RuntimeError if one has failed. The next call runs failed functions again."""
+    Numba's compiler and unpickling load the tags for a function without entries automatically. If a tag function then
+    fails, a RuntimeWarning is issued once. load_tags() itself runs all tag functions, and then raises RuntimeError if
+    one has failed. The next call runs failed functions again."""
     ran, failures = _load(entry_points(), again=True)
     if failures:
         point, cause = failures[0]

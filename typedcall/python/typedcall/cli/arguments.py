@@ -209,7 +209,7 @@ class ArgumentMaker:
         code = parameter.code
         if parameter.buffer:
             return self._buffer_misfits(parameter)
-        # A value that fits may be used only if it is in the range.
+        # If there is a range, values that fit are left out, because they may lie outside it.
         misfits = [each for each in _STRANGERS
                    if parameter.has_others or not fits(code.letters, each)]
         # PyPy's C API does not use __index__ for a float.
@@ -231,7 +231,7 @@ class ArgumentMaker:
         return [each for each in strangers if not fits_buffer(letters, each)]
 
     def _buffer_edges(self, parameter: _Parameter) -> list[Any]:
-        """Returns buffers of edge cases, of different lengths."""
+        """Returns buffers of different lengths that hold edge cases."""
         elements = self._edges(parameter.of_element())
         few = elements[:: max(len(elements) // 8, 1)]
         lists = [[], *([each] for each in few), elements[:2], elements[:3], elements, few * 5]

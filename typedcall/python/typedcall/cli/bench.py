@@ -143,7 +143,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _agrees(rows: list[dict[str, Any]]) -> bool:
-    """False if the median times contradict the median ratios, because some rounds were disturbed."""
+    """False if the median times contradict the median ratios, which means that some rounds were disturbed."""
     boxed = rows[0]["nanoseconds"]
     found = (row for row in rows if "ratio" in row)
     return all(0.8 < row["ratio"] * row["nanoseconds"] / boxed < 1.25 for row in found)

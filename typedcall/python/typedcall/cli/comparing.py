@@ -1,4 +1,4 @@
-"""Compares boxed and unboxed calls to an entry with the same arguments."""
+"""Makes boxed and unboxed calls to an entry with the same arguments, and compares the outcomes."""
 from __future__ import annotations
 
 import itertools
@@ -242,7 +242,7 @@ class Calls:
     def of(self, entry: Entry, has_overloads: bool) -> Iterable[tuple[Any, ...]]:
         if self.given:
             return [as_buffers(entry.python_types()[0], each) for each in self.given]
-        # Arguments that do not fit are tried only with a single signature, because both calls must then refuse them.
+        # Arguments that do not fit are used only if there are no overloads: both calls must then refuse them.
         letters = entry.python_types()[0]
         return ArgumentMaker(letters, self.seed, has_overloads, self.largest,
                              self.ranges).all(self.count)

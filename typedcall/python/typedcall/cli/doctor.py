@@ -148,7 +148,7 @@ def _libraries() -> list[Finding]:
 def _is_there(module: str) -> bool:
     try:
         return importlib.util.find_spec(module) is not None
-    except ImportError:  # raised by the import of the module's folder, or by another finder
+    except ImportError:  # raised by the import of the parent package, or by a custom finder
         return False
 
 

@@ -51,7 +51,7 @@ class Marker:
 
 
 def _end_with(parent: int, seconds: float, marker: Marker) -> None:
-    """Ends this process when its parent ends, even by SIGKILL. A timer ends this process if the parent does not."""
+    """Makes this process end when its parent ends, even by SIGKILL. A timer also ends it if a step takes too long."""
     with contextlib.suppress(AttributeError):  # prctl() exists only on Linux
         ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)  # PR_SET_PDEATHSIG
     if os.getppid() != parent:

@@ -101,7 +101,7 @@ def _print(target: str, verdicts: list[Verdict]) -> None:
 
 
 def _case(verdict: Verdict) -> tuple[str, str, str, str]:
-    """For write_junit()."""
+    """Returns the case for write_junit()."""
     name = f"{verdict.name} {verdict.signature}"
     if verdict.skipped:
         return name, "skipped", verdict.skipped, ""

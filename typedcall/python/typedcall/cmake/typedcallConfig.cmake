@@ -2,8 +2,8 @@
 #   typedcall::typedcall  the include path, and C++17 for C++ sources; the consumer finds Python.h
 #   typedcall::ffi        the same plus libffi, which typedcall/invoker.h and loop.h need
 # typedcall_compile_once(<name> <library>...) makes <name>, a static library of the functions that are
-# the same for all files. Files that link <name> compile only their declarations. The other libraries
-# provide Python.h. A C-only project needs CMake 3.20 for this function.
+# the same for all files. Targets that link <name> compile only the declarations of these functions.
+# The <library> arguments provide Python.h. A C-only project needs CMake 3.20 for this function.
 cmake_policy(PUSH)
 cmake_policy(VERSION 3.8...3.20)
 if(NOT TARGET typedcall::typedcall)
@@ -23,8 +23,8 @@ if(NOT TARGET typedcall::typedcall)
   add_library(typedcall::typedcall INTERFACE IMPORTED)
   set_target_properties(typedcall::typedcall PROPERTIES INTERFACE_INCLUDE_DIRECTORIES
                                                         "${typedcall_INCLUDE_DIR}")
-  # A project in C alone, which needs only the C headers, has no C++ features. Evaluated when the build
-  # files are generated: C++ may be enabled after find_package().
+  # A C-only project has no C++ features, and needs only the C headers. The expression is evaluated
+  # when the build files are generated, because C++ may be enabled after find_package().
   set_target_properties(typedcall::typedcall PROPERTIES
                         INTERFACE_COMPILE_FEATURES "$<$<BOOL:$<CXX_COMPILER_ID>>:cxx_std_17>")
 

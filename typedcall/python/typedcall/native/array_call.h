@@ -1,5 +1,5 @@
-// Wraps a native function of doubles in a C function of an array, as SciPy needs for several
-// arguments.
+// Wraps a native function that takes doubles in a C function that takes an array. SciPy needs this
+// for functions with several arguments.
 #ifndef TYPEDCALL_PYTHON_NATIVE_ARRAY_CALL_H_
 #define TYPEDCALL_PYTHON_NATIVE_ARRAY_CALL_H_
 
@@ -11,8 +11,8 @@
 
 namespace typedcall::python {
 
-/// The function that call_with_array() calls. An object beside the capsule, where the garbage
-/// collector sees it, must keep the address valid.
+/// The function that call_with_array() calls. The capsule does not keep the address valid: an
+/// object beside the capsule, where the garbage collector sees it, must do so.
 struct array_callee {
   invoker call;
 

@@ -69,9 +69,8 @@ inline PyObject *raise_again() {
 }
 
 /// Handles the pending exception. If `clears` is true, clears an Exception or an interrupt, and
-/// passes any other exception to sys.unraisablehook. Otherwise puts the exception aside. If
-/// `is_known` is false, the thread state will be deleted, so the exception is passed to
-/// sys.unraisablehook.
+/// passes any other exception to sys.unraisablehook. Otherwise puts the exception aside or, if
+/// `is_known` is false, passes it to sys.unraisablehook, because the thread state will be deleted.
 __attribute__((noinline, cold)) inline void take_exception(PyObject *callable, bool clears,
                                                            bool is_known) {
   const bool is_let_go = clears && (PyErr_ExceptionMatches(PyExc_Exception) != 0 ||

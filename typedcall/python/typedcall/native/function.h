@@ -122,7 +122,7 @@ inline PyObject *call_or_fall_back(PyObject *object, PyObject *const *args, std:
 inline int traverse_function(PyObject *object, visitproc visit, void *arg) {
   const typed_function *function = function_of(object);
   Py_VISIT(Py_TYPE(object));
-  // Even a str may be of a subclass that refers to other objects.
+  // Even a str may be an instance of a subclass that refers to other objects.
   for (const auto each : kParts) Py_VISIT(function->parts.*each);
   Py_VISIT(function->self);
   Py_VISIT(function->arrangement);

@@ -172,7 +172,7 @@ def parse_signature(signature: str, /) -> tuple[list[str], str]:
 
 
 def describe(signature: str, flags: int, /) -> tuple[list[str], str, str, str, int, int, bool]:
-    """Describes an entry like typedcall/entry_view.h, but as unusable."""
+    """Describes an entry as typedcall/entry_view.h does, but always as unusable."""
     arguments, result = parse_signature(signature)
     if flags & (_FLAGS["RETURNS_STATUS"] | _FLAGS["FALLS_BACK"]):
         has_place = arguments and arguments[-1].startswith("&") and not _is_const(arguments[-1])

@@ -1,5 +1,5 @@
-// Finds the scalar C functions of NumPy's generic loops. Needs no headers of NumPy, because NumPy's
-// capsules contain its tables of C functions, whose order is fixed.
+// Finds the scalar C functions that NumPy's generic loops call. Needs no NumPy headers, because
+// NumPy's capsules contain its tables of C functions, whose order is fixed.
 #ifndef TYPEDCALL_PYTHON_NATIVE_NUMPY_UFUNCS_H_
 #define TYPEDCALL_PYTHON_NATIVE_NUMPY_UFUNCS_H_
 
@@ -26,7 +26,7 @@ struct ufunc_fields {
 };
 
 // Indices into NumPy's table of ufunc functions, from numpy/core/code_generators/numpy_api.py. The
-// loops for complex numbers are missing, because their functions give other results than the ufunc.
+// loops for complex numbers are left out, because their functions' results differ from the ufunc's.
 inline constexpr int kUFuncType = 0, kFromFuncAndDataAndSignature = 31;
 inline constexpr struct {
   int index;
@@ -40,9 +40,9 @@ inline constexpr int kGetVersion = 0, kArrayType = 2;
 // The results of the function at kGetVersion in NumPy 1 (from 1.7 on) and in NumPy 2.
 inline constexpr unsigned kKnownVersions[] = {0x01000009, 0x02000000};
 
-/// Returns the table in NumPy's capsule of this name, which lives as long as NumPy. Checks that the
-/// element at `index` is `type`, because another capsule may have replaced NumPy's. Returns null
-/// with an exception set.
+/// Returns the table in NumPy's capsule with this name. The table lives as long as NumPy. Returns
+/// null with an exception set if the element at `index` is not `type`, because another capsule may
+/// have replaced NumPy's.
 inline void **checked_table(PyObject *numpy, const char *name, int index, const void *type) {
   const object_ref capsule = object_ref::steal(PyObject_GetAttrString(numpy, name));
   // NumPy's capsules have no names.
@@ -53,7 +53,7 @@ inline void **checked_table(PyObject *numpy, const char *name, int index, const 
   return nullptr;
 }
 
-/// Returns NumPy's module of C functions if it has been imported. Otherwise returns null with an
+/// Returns NumPy's extension module if it has been imported. Otherwise returns null with an
 /// exception set.
 inline object_ref imported_numpy() {
   for (const char *name : {"numpy._core._multiarray_umath", "numpy.core._multiarray_umath"}) {
@@ -87,8 +87,8 @@ inline void **ufunc_table() {
   return nullptr;
 }
 
-/// Returns a list of (signature, address) for all C functions of NumPy's generic loops in `ufunc`,
-/// or null with an exception set.
+/// Returns a list of (signature, address) for all C functions that the generic loops of `ufunc`
+/// call, or null with an exception set.
 inline PyObject *scalar_functions(PyObject *ufunc) {
   void **const table = ufunc_table();
   if (table == nullptr) return nullptr;

@@ -55,7 +55,7 @@ inline constexpr const char *kind_names[] = {
 #undef ROW
 };
 
-// The names of typedcall::casting, in the same order.
+// The names of the values of typedcall::casting, in the same order.
 inline constexpr const char *casting_names[] = {"exact", "equivalent", "safe"};
 static_assert(std::size(casting_names) == static_cast<unsigned>(casting::safe) + 1);
 

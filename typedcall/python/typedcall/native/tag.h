@@ -1,5 +1,5 @@
 // Tags callables from Python. A tag is a table of entries, with an object that keeps the addresses
-// valid. It lives as long as the side table needs it.
+// valid. The tag lives as long as the side table needs it.
 #ifndef TYPEDCALL_PYTHON_NATIVE_TAG_H_
 #define TYPEDCALL_PYTHON_NATIVE_TAG_H_
 

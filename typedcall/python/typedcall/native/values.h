@@ -72,7 +72,7 @@ bool convert(PyObject *object, native_value *value, scratch *where) {
 template <class T>
 PyObject *box(const void *place) {
   if constexpr (std::is_same_v<T, bool>) {
-    // Any other value of a bool is undefined behaviour.
+    // Reading any other value as a bool is undefined behaviour.
     return PyBool_FromLong(*static_cast<const unsigned char *>(place) & 1);
   } else {
     T value;

@@ -20,10 +20,10 @@ def takes_array(letters: str) -> bool:
 
 
 def check_elements(letters: str) -> None:
-    """Raises ValueError if Numba has no arrays of the buffer's elements."""
+    """Raises ValueError if Numba has no arrays with elements of the buffer's type."""
     code = CODES[pointee(letters)]
     if code.kind == "string":
-        # A Numba str contains UTF-8 only if it is ASCII, which its type does not tell.
+        # A Numba str contains UTF-8 only if it is ASCII, and its type does not show this.
         raise ValueError(f"Numba has no UTF-8 for {letters!r}; offer '*kB' and pass bytes")
     if code.kind in ("floating", "complex") and code.size > (8 if code.kind == "floating" else 16):
         raise ValueError(f"Numba has no arrays for {letters!r} ({code.c_type})")

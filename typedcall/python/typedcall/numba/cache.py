@@ -1,5 +1,5 @@
-"""Lets Numba cache code that calls typed functions on disk. The code contains symbols instead of addresses. The next
-process binds the symbols, or recompiles the code if a function has changed."""
+"""Lets Numba's disk cache store code that calls typed functions. The code contains symbols instead of addresses. The
+next process binds the symbols, or recompiles the code if a function has changed."""
 
 # mypy: disable-error-code="no-untyped-call,attr-defined,untyped-decorator,misc"
 from __future__ import annotations
@@ -270,14 +270,14 @@ for _pickled in (Symbol, type_again):
 
 
 def _nameless(library: Any) -> list[str]:
-    """Returns the names of the functions whose addresses compiled code contains as numbers."""
+    """Returns the names of the functions whose addresses appear as numbers in the compiled code."""
     variables = {each.name for each in library._final_module.global_variables}
     return [name_of(row[0]) for (number, _), row in list(_numbers.items())
             if f"numba.dynamic.globals.{number:x}" in variables]
 
 
 def _named(library: Any) -> list[str]:
-    """Returns the names of the functions whose addresses compiled code contains as symbols."""
+    """Returns the names of the functions whose addresses appear as symbols in the compiled code."""
     rows = [_bound.get(each.name) for each in library._final_module.functions if each.is_declaration]
     return [row[0]._owner() for row in rows if row is not None]
 

@@ -222,7 +222,7 @@ class _Site(NamedTuple):
 
 
 def _passed_as(context: Any, letters: str, own: Any) -> Any:
-    # C's calling conventions require that narrow integers are extended to 32 bits.
+    # C's calling conventions require narrow integers to be extended to 32 bits.
     if kind_of(letters) in ("bool", "signed", "unsigned"):
         return ir.IntType(max(32, 8 * CODES[letters].size))
     return context.get_value_type(own)

@@ -20,8 +20,8 @@ __all__ = ["FallBack", "let_out", "place_of"]
 
 
 class Raised(Exception):
-    """Compiled code raises this class if the Python function has raised. Creating an instance raises the original
-    exception. Compiled code can catch this exception, because it was raised by compiled code."""
+    """Compiled code raises this class if the Python function has raised an exception. Creating an instance raises the
+    original exception. Compiled code can catch the exception, because compiled code has raised it."""
 
     def __new__(cls, *args: Any) -> Raised:
         from typedcall.native import _native
@@ -96,7 +96,7 @@ class FallBack:
             let_out(context, builder, in_try)
 
     def _store(self, builder: Any, code: Any, value: Any, slot: Any) -> None:
-        """Like typedcall/invoke/native_value.h."""
+        """Stores a value in a slot, with the layout of typedcall/invoke/native_value.h."""
         if code.kind in ("bool", "signed", "unsigned"):
             if value.type.width < 64:
                 extend = builder.sext if code.kind == "signed" else builder.zext

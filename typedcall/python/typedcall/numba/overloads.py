@@ -31,8 +31,8 @@ __all__ = ["Case", "Choice", "Overload", "is_omitted", "kind_of_type", "letters_
 
 
 def numba_type(letters: str) -> Any:
-    """Returns the Numba type of a code. Returns None for a buffer, which has several types. Raises ValueError if Numba
-    has no such type, or passes it differently from C."""
+    """Returns the Numba type of a code. Returns None for a buffer, which may have several Numba types. Raises
+    ValueError if Numba has no such type, or passes it differently from C."""
     if is_buffer(letters):
         check_elements(letters)
         return None

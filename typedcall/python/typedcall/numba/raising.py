@@ -1,4 +1,4 @@
-"""Writes calls to functions that need a thread state, raise, or acquire the GIL. Exceptions are passed on
+"""Writes calls to functions that need a thread state, may raise, or acquire the GIL. Exceptions are passed on
 unchanged."""
 
 # mypy: disable-error-code="no-untyped-call,attr-defined,untyped-decorator,misc"

@@ -1,5 +1,5 @@
-// The extension module `typedcall.numpy._numpy_bridge`, which makes ufuncs. Needs no headers of
-// NumPy, because numpy_ufuncs.h finds NumPy's C functions.
+// The extension module `typedcall.numpy._numpy_bridge`, which makes ufuncs. Needs no NumPy headers,
+// because numpy_ufuncs.h finds NumPy's C functions.
 #define PY_SSIZE_T_CLEAN
 #include "../native/numpy_ufuncs.h"
 #include "converting.h"
@@ -27,8 +27,8 @@ using make_ufunc_function = PyObject *(*)(const inner_loop *, void *const *, con
 
 using typedcall::object_ref;
 
-/// Runs loops over functions that may raise or are not thread-safe. NumPy may call a loop while an
-/// exception is pending, because it checks for exceptions only after the whole array.
+/// Runs loops whose functions may raise or are not thread-safe. NumPy may call a loop while an
+/// exception is pending, because NumPy checks for exceptions only after the whole array.
 template <inner_loop run>
 void with_gil(char **args, const std::intptr_t *dimensions, const std::intptr_t *steps,
               void *data) {
@@ -37,8 +37,8 @@ void with_gil(char **args, const std::intptr_t *dimensions, const std::intptr_t 
   PyGILState_Release(state);
 }
 
-/// Runs loops over functions that acquire the GIL themselves. The GIL is released because NumPy
-/// holds it for arrays with few elements.
+/// Runs loops whose functions acquire the GIL themselves. The GIL is released because NumPy holds
+/// it for arrays with few elements.
 template <inner_loop run>
 void without_gil(char **args, const std::intptr_t *dimensions, const std::intptr_t *steps,
                  void *data) {
@@ -139,8 +139,8 @@ struct bridge_state : typedcall::module_state {
   }
 };
 
-/// `row` is (signature, flags, address, keep_alive, callable, signature of the arrays or None, rows
-/// to choose from).
+/// Adds a loop. `row` is (signature, flags, address, keep_alive, callable, signature of the arrays
+/// or None, rows to choose from).
 bool add_loop(ufunc_memory *memory, PyObject *row) {
   const char *signature, *asked = nullptr;
   unsigned long flags;

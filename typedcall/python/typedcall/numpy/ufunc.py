@@ -33,7 +33,7 @@ from typedcall.tools.parameters import by_position
 __all__ = ["dtype_of", "ufunc"]
 
 # Ufuncs, by the id of their function and by `signature`; protected by the lock. A ufunc's `__name__` is its path below
-# typedcall.ufuncs, by which pickles find it.
+# typedcall.ufuncs.
 _keeping = RenewedLock()
 _made: dict[tuple[int, str | None], tuple[Any, list[_Loop] | list[RowLoop], Any]] = {}
 
@@ -155,8 +155,8 @@ def _wide_result(entry: Entry) -> str:
 
 def _result(candidates: list[Entry], own: _Loop | None) -> str:
     """Returns the type of the result array if any of these entries may be called. This is the type of the loop's own
-    entry, or NumPy's type for a Python result if another entry has a wider one. The loop itself detects results that do
-    not fit."""
+    entry, or NumPy's type for a Python result if another entry has a wider result. The loop itself detects results
+    that do not fit."""
     wide = [_wide_result(each) for each in candidates]
     made = "l" if set(wide) == {"l", "L"} else wide[0]
     if own is None:
@@ -193,11 +193,11 @@ def _all_loops(found: list[Entry], own_loops: list[_Loop], takes_truth: bool) ->
 
 
 def _in_order(loops: list[_AnyLoop]) -> list[_AnyLoop]:
-    """Sorts loops for NumPy, which uses the first loop to whose types it can cast. A loop comes after
-    all loops with narrower types, or with ints in place of its floats. Among the others, loops with fewer floats come
-    first, and then, without floats, loops with more bools. The rest stay in the order in which Python tries the
-    overloads. In another order, wide types would hide narrow ones, and floats or ints would hide the ints or bools that
-    Python prefers."""
+    """Sorts loops for NumPy, which uses the first loop to whose types it can cast. A loop comes after all loops with
+    narrower types, or with ints in place of its floats. Where this decides nothing, loops with fewer floats come
+    first, and then, among loops without floats, those with more bools. The rest stay in the order in which Python
+    tries the overloads. In another order, wide types would hide narrow ones, and floats or ints would hide the ints
+    or bools that Python prefers."""
     import numpy
 
     def order(loop: _AnyLoop) -> tuple[int, int]:
@@ -267,14 +267,14 @@ def ufunc(f: Any, name: str | None = None, *, signature: str | None = None) -> A
     the same object if the function can be imported by its name. The ufunc keeps `f` alive.
 
     A ufunc is pickled as the names of the function and its module. The function may be a static method, or be defined
-    in the script itself. The reading process makes the ufunc again. A call raises ImportError if that process lacks the
-    module, and TypeError if its loops have other types.
+    in the script itself. The reading process makes the ufunc again. A call raises ImportError if that process lacks
+    the module, and TypeError if the loops have different types there.
 
     The loops are in the order in which Python tries the overloads, but narrow types come before wide types, and ints
-    before floats. There are also loops over 64-bit ints for narrower ints, and over doubles for floats. Bools of a
-    function without overloads have loops over doubles and complex numbers. These loops convert elements as `f`
-    does, and call `f` for an int that does not fit, so that its OverflowError is raised. The results of these
-    loops are int64 and float64. All loops have as many arguments as the first overload, or as `signature`, such as
+    before floats. There are also loops over 64-bit ints for narrower ints, and over doubles for floats. If a function
+    has no overloads, its bool parameters also have loops over doubles and complex numbers. These loops convert
+    elements as `f` does, and call `f` for an int that does not fit, so that its OverflowError is raised. Their
+    results are int64 and float64. All loops have as many arguments as the first overload, or as `signature`, such as
     `(),()->()`.
 
     A function that takes buffers becomes a generalised ufunc, with a signature such as `(n)->()` for `*kd->d`. Each

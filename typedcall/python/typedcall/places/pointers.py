@@ -1,4 +1,4 @@
-"""Reads the address of a C function from ints, objects of ctypes and cffi, capsules, and any object with entries.
+"""Reads the address of a C function from ints, ctypes and cffi objects, capsules, and any object with entries.
 Imports no library, because the library of an object has already been imported."""
 from __future__ import annotations
 

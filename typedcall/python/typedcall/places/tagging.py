@@ -44,7 +44,7 @@ def read_texts(signature: str, casting: str) -> tuple[str, str]:
 
 
 def _letters(text: Any) -> str:
-    """Converts a C declaration to letters: `double(double, int)` becomes "di->d". Returns letters unchanged."""
+    """Converts a C declaration to letters: `double(double, int)` becomes "di->d". Text in letters stays unchanged."""
     if is_a(text, str):
         text = exact_text(text)
         if "(" in text:
@@ -127,7 +127,7 @@ def read_rows(
         text = _letters(text)
         number, of_pointer, keep_alive = read_pointer(pointer, text, entries, own)
         rows.append((text, own | int(of_pointer), number))
-        # A pointer `f` already keeps its function alive, unless it shares memory with other objects.
+        # If `f` is itself the pointer, it keeps its function alive, unless it shares memory with other objects.
         if pointer is not f or type(keep_alive) is tuple:
             kept.append(keep_alive)
     return rows, kept_by_tag(f, kept)

@@ -1,5 +1,5 @@
 """Implements typedcall.accelerate, which makes PyPy call the C functions of typed functions directly. On CPython,
-accelerate() does nothing, because this would be slower."""
+accelerate() does nothing, because such calls would be slower than boxed calls."""
 from __future__ import annotations
 
 import sys
@@ -118,10 +118,10 @@ def accelerate(module: ModuleType, *, trust: Any = None) -> Acceleration:
     Otherwise it calls the original. Results, exceptions, names, documentation, signature and pickling by name do not
     change. `__wrapped__` is the original. Repeating the call changes nothing. restore() undoes the replacement.
 
-    The replacement calls only entries that need neither the GIL nor self, set no exception, and have no objects or
-    pointers. If the C function falls back, the original is called. PyPy releases the GIL around a cffi call, so the
-    function must allow several threads at once. This is known if the entry has PURE or THREAD_SAFE, if the module has
-    `__typedcall_effects__ = "thread_safe"`, or if you pass `trust`.
+    The replacement calls only entries that need neither the GIL nor self, set no exception, and neither take nor
+    return objects or pointers. If the C function falls back, the original is called. PyPy releases the GIL around a
+    cffi call, so the function must allow several threads at once. This is known if the entry has PURE or THREAD_SAFE,
+    if the module has `__typedcall_effects__ = "thread_safe"`, or if you pass `trust`.
 
     `trust` is "thread_safe" or "pure" for all functions of the module, or a list of names from the result. `trust`
     promises that these C functions do not use Python, and are safe in several threads. If this is wrong, results are
@@ -132,8 +132,8 @@ def accelerate(module: ModuleType, *, trust: Any = None) -> Acceleration:
     Modules that have already imported a function (`from module import f`) keep the original, unless `module` itself
     imported it from there. Such an original cannot be pickled until restore(), because its name refers to another
     object. On CPython, nothing is installed, and the result reports this. Errors are raised before any change. Raises
-    TypeError if `module` is not a module or `trust` has the wrong type. Raises ValueError for an unknown effect, or for
-    a name of no typed function."""
+    TypeError if `module` is not a module or `trust` has the wrong type. Raises ValueError for an unknown effect, or
+    for a name that is not that of a typed function."""
     _check_module(module)
     promise = read_trust(trust)
     if not IS_PYPY:

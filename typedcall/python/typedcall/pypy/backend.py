@@ -66,7 +66,7 @@ def own_entries(f: Any) -> list[Entry]:
     existing = _tags.get(function)
     if existing is not None:
         keep = (function, existing.keep_alive)
-        # A tag replaces an entry of the same C function without flags.
+        # A tag replaces an entry for the same C function whose layout has no flags.
         told = [(text, at) for text, _, at in existing.rows]
         rows = [row for row in rows if row[3] != BARE_LAYOUT or (row[0], row[2]) not in told]
         rows += [(*row, OBJECT_ROW, keep) for row in existing.rows]

@@ -1,5 +1,5 @@
-"""The result of resolve() on PyPy. A call converts the arguments like the boxed wrapper, and calls a C function
-through cffi. Functions that are not thread-safe are called by one thread at a time."""
+"""The result of resolve() on PyPy. A call converts the arguments like the boxed wrapper. It uses cffi if the function
+is known to be thread-safe. Other functions are called through the extension module, by one thread at a time."""
 from __future__ import annotations
 
 import dataclasses

@@ -40,9 +40,9 @@ class _Loader:
 
 class ImportHook:
     """Accelerates the modules named in `modules`, and their submodules. "*" stands for all extension modules. Modules
-    are accelerated when they are imported or reloaded, or at once if they have been imported. The hook is removed by
-    remove(), or at the end of a `with` block. Modules stay accelerated. Other finders and loaders work as before. On
-    CPython, nothing is installed.
+    are accelerated when they are imported or reloaded, or at once if they have already been imported. The hook is
+    removed by remove(), or at the end of a `with` block. Modules stay accelerated. Other finders and loaders work as
+    before. On CPython, nothing is installed.
 
     `trust` is "thread_safe" or "pure", as for accelerate(), and applies to all functions of these modules. A list of
     names can only be passed to accelerate(). Raises TypeError for a list of names, and if `modules` is neither a str
@@ -142,5 +142,5 @@ class ImportHook:
 
 
 def accelerate_imports(modules: str | Iterable[str], *, trust: Any = None) -> ImportHook:
-    """Accelerates modules when they are imported, or at once if they have been imported. Returns the ImportHook."""
+    """Accelerates modules when they are imported, or at once if they already have been. Returns the ImportHook."""
     return ImportHook(modules, trust=trust)

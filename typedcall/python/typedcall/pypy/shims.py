@@ -1,5 +1,5 @@
-"""Makes shims for PyPy: Python functions that call a C function through cffi if the arguments have its types or, for
-resolve(), can be converted to them, and otherwise the boxed wrapper."""
+"""Makes shims for PyPy. A shim is a Python function that calls a C function through cffi if the arguments have its
+types or, for resolve(), can be converted to them. Otherwise, it calls the boxed wrapper."""
 from __future__ import annotations
 
 import contextlib
@@ -22,15 +22,15 @@ from typedcall.tools.parameters import MISSING, Parameters, constant_of, paramet
 
 __all__ = ["direct_call", "make_shim"]
 
-# The exact Python type for a parameter of each kind. cffi converts its values like the wrapper, or raises
+# The exact Python type for a parameter of each kind. cffi converts values of this type like the wrapper, or raises
 # OverflowError.
 _PYTHON_TYPES = {"bool": "_bool", "signed": "_int", "unsigned": "_int", "floating": "_float"}
 #: The kinds of values in typedcall/overload_choice.h that correspond to these types.
 _KINDS = {"_bool": "BOOL", "_int": "INT", "_float": "FLOAT"}
 
-#: For each type, a test for objects that can be converted, and an expression that converts them like the wrapper. Only
-#: old versions of cffi call `__float__` of a subclass of float. For an int, cffi would call `__int__` instead of
-#: `__index__`.
+#: For each type, a test for objects that can be converted, and an expression that converts them like the wrapper.
+#: Subclasses of float are left to the wrapper, because only old versions of cffi call their `__float__`. For an int,
+#: cffi would call `__int__` instead of `__index__`.
 _CONVERSIONS = {
     "_bool": ("True", "_bool({})"),
     "_int": ("_hasattr(_type({}), '__index__')", "_index({})"),
@@ -244,8 +244,8 @@ def _compile(wrapper: Any, choices: Sequence[_Choice], parameters: Parameters | 
     if parameters is not None:
         namespace["_refused"] = _refuser(wrapper, parameters, defaults)
         namespace.update((f"_default{i}", each) for i, each in enumerate(defaults))
-        # An entry without the last parameters does the same as the whole function with their defaults, and may be
-        # faster if the whole function falls back.
+        # An entry that omits the last parameters does the same as the entry for all parameters with their defaults,
+        # and may be faster if the latter may fall back.
         whole = [choice for choice in choices if len(choice.types) == len(defaults)]
         falls_back = any(map(_falls_back, whole))
         choices = [each for each in choices if each not in whole and falls_back and not _falls_back(each)] + whole

@@ -9,7 +9,7 @@ from typedcall.tools.foreign import is_a, text_attribute, type_name
 
 __all__ = ["Trust", "read_trust", "said_by_module"]
 
-#: The flags that permit this, by their names in `trust`.
+#: The flags that permit concurrent calls, by their names in `trust`.
 _WORDS = {"thread_safe": Flags.THREAD_SAFE, "pure": Flags.PURE}
 _LISTED = "'thread_safe' or 'pure' for all functions of the module, or a list of their names"
 #: The attribute of a module that declares an effect for all its typed functions.

@@ -192,7 +192,7 @@ def _value(words: list[str], values: dict[str, str | None], depth: int) -> int |
 
 
 def _split(words: list[str], signs: set[str]) -> list[list[str]]:
-    """Splits the words at signs outside parentheses. Returns [] if the parentheses do not match."""
+    """Splits the words at those signs that are outside parentheses. Returns [] if the parentheses do not match."""
     parts: list[list[str]] = [[]]
     depth = 0
     for word in words:

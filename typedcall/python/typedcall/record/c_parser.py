@@ -28,8 +28,7 @@ _ALIASES = {
     "_cffi_float_complex_t": "float _Complex",
     "_cffi_double_complex_t": "double _Complex",
 }
-# Types of BLAS and LAPACK in SciPy, such as `ctypedef double d`. Cython prefixes these names with the name of the
-# module.
+# SciPy's BLAS and LAPACK types, such as `ctypedef double d`. Cython prefixes these names with the name of the module.
 _BLAS_TYPE = re.compile(r"__pyx_t_5scipy_6linalg_\d+cython_(?:blas|lapack)_([sdcz])")
 _BLAS_TYPES = {"s": "float", "d": "double", "c": "float _Complex", "z": "double _Complex"}
 _FIXED_WIDTH = re.compile(r"(?:npy_)?(u?int(?:8|16|32|64))(?:_t)?")
@@ -232,7 +231,7 @@ class Parser:
         return ValueError(f"{what}, in {near!r}")
 
     def specifiers(self) -> tuple[Type, set[str]]:
-        """Parses a type without its stars, and its storage classes."""
+        """Parses a type without its stars, and the storage classes of the declaration."""
         basic: list[str] = []
         named: Type | None = None
         is_const, storage = False, set()

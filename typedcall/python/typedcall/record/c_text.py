@@ -45,9 +45,9 @@ def _value_letters(name: str) -> str | None:
 
 
 def letters_of_type(of: Type, text: str) -> str:
-    """Returns the code of a parameter or a result. An array becomes a pointer, to const if the elements are const. The
-    code is "P" for a pointer to a type without a code, to a pointer, or to a function. Raises ValueError with `text`
-    for other types without a code."""
+    """Returns the code of a parameter or a result. An array becomes a pointer, to const if the elements are const.
+    The code is "P" for a pointer to a type without a code, to a pointer, or to a function. Raises ValueError, with
+    `text` in the message, for any other type without a code."""
     if not of.layers:
         letters = _value_letters(of.base)
         if letters is None:
@@ -97,7 +97,7 @@ def parse_function(
 
 
 def parse_declaration(text: str) -> Declaration:
-    """Parses a declaration such as `double (int, double *)`, with names or without. Raises ValueError for any other
+    """Parses a declaration such as `double (int, double *)`, with or without names. Raises ValueError for any other
     text."""
     return declaration_of(*parse_function(text), text)
 
@@ -155,9 +155,9 @@ def _join_buffers(parameters: tuple[Parameter, ...], texts: list[str], arguments
 def c_types(
     signature: str, names: dict[str, str] | None = None, const: str = "const {}"
 ) -> tuple[list[str], str]:
-    """Returns the C types of a signature: (['int', 'double *'], 'double') for `i&d->d`. `names` maps codes to other C
-    names. `const` is the spelling of a read-only type. A buffer becomes two parameters: 'const double *' and
-    'intptr_t' for `*kd->d`."""
+    """Returns the C types of a signature: (['int', 'double *'], 'double') for `i&d->d`. `names` maps codes to the C
+    names to use instead of the standard ones. `const` is the spelling of a read-only type. A buffer becomes two
+    parameters: 'const double *' and 'intptr_t' for `*kd->d`."""
 
     def spell(letters: str) -> str:
         code = pointee(letters)

@@ -23,7 +23,7 @@ class Step(NamedTuple):
     #: The overload; in the result of steps(), its index.
     overload: Any
     #: For each argument, True if it fits, False if not, and None if this depends on its value. An int that becomes a
-    #: float fits if it was in the range of all overloads before.
+    #: float fits if it was in the range of all earlier overloads.
     fits: list[bool | None]
 
     @property

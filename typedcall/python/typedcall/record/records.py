@@ -65,7 +65,7 @@ class Flags(enum.IntFlag):
         return ", ".join(words)
 
 
-#: The flags that every caller that uses View handles: all flags except TAKES_SELF, SETS_ERRNO and DIFFERS.
+#: The flags that every user of View handles: all mandatory flags except TAKES_SELF, SETS_ERRNO and DIFFERS.
 HANDLED = Flags(codes.HANDLED)
 #: Flags that mean that a function needs no GIL, unless another flag requires it.
 PROMISES = Flags.THREAD_SAFE | Flags.PURE
@@ -80,9 +80,9 @@ class View(NamedTuple):
     #: How the C function reports failure: "RESULT", "MAY_RAISE", "ASK", "STATUS" or "FALLS_BACK". "UNUSABLE" if the
     #: entry must not be called.
     verdict: str
-    #: The state in which a thread must call it: "NOTHING" (any), "THREAD" (attached) or "NO_GIL".
+    #: The state that the calling thread must be in: "NOTHING" (any), "THREAD" (attached) or "NO_GIL".
     hold: str
-    #: If ((bits & mask) == expected) is is_value_if_equal, the call succeeded. Otherwise, `verdict` says what to check.
+    #: The call succeeded if ((bits & mask) == expected) equals is_value_if_equal. If not, `verdict` tells what to do.
     mask: int
     expected: int
     is_value_if_equal: bool

@@ -117,7 +117,7 @@ def tag_pyx_capi(module: ModuleType | str, flags: int | None = None) -> list[str
 
     The capsules do not record `noexcept`, `nogil` and `except VALUE`. By default, functions are therefore assumed to
     need the GIL and to raise in an unknown way. Functions that do not return an object get DIFFERS, so resolve() finds
-    them only if `capabilities` contain DIFFERS. `flags` is a promise about all the functions. With MAY_RAISE and
+    them only if `capabilities` contains DIFFERS. `flags` is a promise about all the functions. With MAY_RAISE and
     NEEDS_THREAD, they return -1 or NULL if they raise, as in Cython 3 without `except`. With 0, no function raises or
     needs the GIL. Unless `flags` is 0, functions whose result cannot report an exception (void, complex) are skipped.
     Functions with objects always have DIFFERS, because C functions do not check the class of an object.

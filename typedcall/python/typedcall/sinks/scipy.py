@@ -31,8 +31,8 @@ SIGNATURES: dict[str, str] = {
 }
 
 
-#: For functions of buffers: the C signature of SciPy's filters, and the declaration of its arrays. The status 1 means
-#: success.
+#: For functions that take buffers: the C signature of a SciPy filter, and the declaration of its arrays. A status of
+#: 1 means success.
 _FILTERS: dict[str, tuple[str, str]] = {
     "*d->d": ("int (double *, intptr_t, double *, void *)",
               "int (double x[n], intptr_t n, double y[1], void *data)"),
@@ -55,7 +55,7 @@ def _text_of(signature: str) -> str | None:
 
 
 def _is_of_doubles(signature: str) -> bool:
-    """True for a function of several doubles that returns a double."""
+    """True for a function that takes several doubles and returns a double."""
     arguments, result = parse_signature(signature)
     return len(arguments) > 1 and set(arguments + [result]) == {"d"}
 
@@ -78,7 +78,7 @@ def _class() -> Any:
     from scipy import LowLevelCallable
 
     class TypedLowLevelCallable(LowLevelCallable):  # type: ignore[misc]
-        """A LowLevelCallable of SciPy made from a typed function, which it keeps alive."""
+        """A SciPy LowLevelCallable that is made from a typed function and keeps it alive."""
 
         __slots__ = ()
 
@@ -100,12 +100,12 @@ def low_level_callable(
 ) -> Any:
     """Returns a scipy.LowLevelCallable that keeps `function` alive. `signature` is written in letters (`d->d`) or as
     in SciPy (`double (double)`). Without `signature`, the first entry that SciPy accepts is used. `user_data` is a
-    capsule, a ctypes pointer or a cffi pointer, as in SciPy. The user data of a LowLevelCallable are kept by default.
+    capsule, a ctypes pointer or a cffi pointer, as in SciPy. By default, a LowLevelCallable keeps its own user data.
 
-    SciPy does not support functions of several doubles (`ddd->d`). If there is no other entry, such a function becomes
-    a function of an array, with its own user data. Pass such a function to nquad, or to quad with `args`. The result
-    is nan if SciPy passes a different number of arguments. Functions of buffers become filters for ndimage: `*kd->d`
-    for generic_filter, `*kd*d->v` for generic_filter1d.
+    SciPy does not support functions that take several doubles (`ddd->d`). If there is no other entry, such a function
+    becomes one that takes an array, with its own user data. Pass it to nquad, or to quad with `args`. The result is
+    nan if SciPy passes a different number of arguments. Functions that take buffers become filters for ndimage:
+    `*kd->d` for generic_filter, `*kd*d->v` for generic_filter1d.
 
     SciPy calls the function with or without the GIL, and does not check for exceptions. Only entries that need no GIL
     and cannot raise are used. Raises ValueError for a signature that SciPy does not support. Raises TypeError as
@@ -125,7 +125,7 @@ def low_level_callable(
             )
     found = offered(function)
     if signature is None:
-        # Entries with SciPy's signatures come before those that must become functions of an array.
+        # Entries with SciPy's signatures come before those that need a function that takes an array.
         of_scipy = [entry for entry in found if _text_of(entry.signature) is not None]
         found = of_scipy + [entry for entry in found if entry not in of_scipy]
     entry = usable(function, "SciPy", _unknown_to_scipy, found, signature, Flags.ACQUIRES_GIL)[0]

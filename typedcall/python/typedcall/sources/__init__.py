@@ -29,7 +29,7 @@ def _adapters() -> tuple[Callable[[Any], Found], ...]:
 
 
 def _fault(entry: Entry) -> str:
-    """Returns the reason why the entry is invalid, or "". An entry may be invalid, because its values come from a
+    """Returns the reason why the entry is invalid, or "". The check is needed because the entry's values come from a
     library's object."""
     if type(entry.address) is not int or not is_address(entry.address):
         return "its address is not that of a C function"

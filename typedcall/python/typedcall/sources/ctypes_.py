@@ -182,7 +182,7 @@ def entries(obj: Any) -> Found:
         return None
 
     argtypes = obj.argtypes
-    # ctypes has read argtypes before, so an iterator is empty by now.
+    # ctypes has already read argtypes, so an iterator is empty by now.
     if not is_a(argtypes, tuple) and not is_a(argtypes, list):
         return ["its argtypes are not set: set argtypes and restype to the types of the C function"]
     try:

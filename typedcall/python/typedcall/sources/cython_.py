@@ -1,4 +1,4 @@
-"""Reads functions of Cython modules as entries: the capsules in `__pyx_capi__`, and their `cpdef` functions. A fused
+"""Reads functions of Cython modules as entries: the capsules in `__pyx_capi__`, and `cpdef` functions. A fused
 function has the entries of all its variants.
 
 The name of a capsule does not describe exceptions. The name shows neither `noexcept` nor the value that reports an
@@ -107,8 +107,8 @@ def entry_of_capsule(capsule: Any, flags: Flags, keep_alive: Any = None) -> Entr
 
 
 def _takes_objects(declared: Declaration, text: str) -> bool:
-    """True if the C function relies on the class of an argument that only a call from Python checks. Also true if it
-    returns an instance as a pointer to its struct."""
+    """True if the C function relies on an argument's class, which only a call from Python checks. Also true if the
+    function returns an instance as a pointer to its struct."""
     pointers = [given for given, letters in zip(declared.texts, declared.arguments) if letters == "P"]
     pointers += [text.split("(")[0]] if declared.result == "P" else []
     # A pointer to optional arguments is not a pointer to an object.

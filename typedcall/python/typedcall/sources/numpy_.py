@@ -22,7 +22,7 @@ NOT_FOLLOWED = ("the C functions behind ufuncs of scipy.special do not follow sp
 
 
 def is_special(obj: Any, found: list[Entry]) -> bool:
-    """True if the object is a ufunc of scipy.special with these entries."""
+    """True if the object is a scipy.special ufunc with these entries."""
     return is_a(obj, imported_class("numpy", "ufunc")) and any(each.place == "SciPy" for each in found)
 
 
@@ -43,7 +43,7 @@ def entries(obj: Any) -> Found:
 
 
 def _special_entries(ufunc: Any) -> list[Entry]:
-    """Returns the entries of a ufunc of scipy.special. SciPy exports the functions that the loops call to Cython,
+    """Returns the entries of a scipy.special ufunc. The functions that the loops call are also exported to Cython,
     under the same names."""
     name = ufunc.__name__
     found = attribute(sys.modules.get("scipy.special"), name)

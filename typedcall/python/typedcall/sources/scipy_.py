@@ -32,7 +32,7 @@ def _flags_of(obj: Any, text: str) -> Flags:
     for each in [*(ctypes_.entries(made_of) or []), *(cffi_.entries(made_of) or [])]:
         if isinstance(each, Entry):
             return each.flags
-    # A callback of SciPy that returns an int reports an error as 0 with an exception set, so it needs the GIL. A
+    # A SciPy callback that returns an int reports an error as 0 with an exception set, so it needs the GIL. A
     # callback that returns a double cannot report an error.
     return flags | Flags.NEEDS_THREAD | Flags.DIFFERS if text.startswith("int (") else flags
 

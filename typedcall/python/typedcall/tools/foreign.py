@@ -104,7 +104,7 @@ def module_of(obj: Any) -> Any:
 
 
 def read_module(module: Any) -> types.ModuleType:
-    """Returns a module, or imports the module of this name. Raises TypeError for anything else."""
+    """Returns `module`, or imports the module with this name. Raises TypeError for anything else."""
     found: Any = module
     if is_a(module, str):
         # A module is in sys.modules while it is still being initialised.
@@ -119,8 +119,8 @@ def read_module(module: Any) -> types.ModuleType:
 
 
 def import_path(function: Any) -> tuple[str, str] | None:
-    """Returns the names of the module and of the object in it that is `function`, such as "Class.name". Returns None
-    if there is no such name."""
+    """Returns the module's name and the path in the module that leads to `function`, such as "Class.name". Returns
+    None if there is no such path."""
     names = [text_attribute(function, "__name__"), text_attribute(function, "__qualname__")]
     module = module_of(function)
     if attribute(function, "__module__") is None and is_a(function, types.BuiltinFunctionType):
@@ -178,7 +178,7 @@ def members(namespace: Any) -> list[tuple[str, Any]]:
 
 
 def is_unbound(obj: Any) -> bool:
-    """True for an unbound method `Type.method` of a type made in C. Python passes self to it first."""
+    """True for an unbound method `Type.method` of a type made in C. Its first argument is self."""
     if sys.implementation.name == "pypy":  # methods written in C have no type in `types`
         return type_name(obj) == "method_descriptor"
     kind = type(obj)  # a metaclass's __eq__ must not run
@@ -198,7 +198,7 @@ def name_of(function: Any) -> str:
     """Returns `module.name` for messages, or a description of the object."""
     own = text_attribute(function, "__name__")
     name = text_attribute(function, "__qualname__") or own
-    # Functions of pybind11 are methods of a record object that has no such method.
+    # pybind11's functions look like methods of a record object, which has no such methods.
     kind = type(attribute(function, "__self__"))
     if own and name == f"{text_attribute(kind, '__qualname__')}.{own}":
         name = name if attribute(kind, own) is not None else own
@@ -209,7 +209,7 @@ def name_of(function: Any) -> str:
 
 
 def show(obj: Any) -> str:
-    """Returns repr() for messages, or the name of the type if repr() raises."""
+    """Returns the object's repr() for messages, or the name of its type if repr() raises."""
     try:
         return printable(repr(obj))
     except MemoryError:

@@ -12,8 +12,8 @@ Value = TypeVar("Value")
 
 
 class IdentityTable(Generic[Value]):
-    """Maps objects to values. Objects without weak references are kept alive until pop(). Tables are for global
-    variables, because their locks are never freed."""
+    """Maps objects to values. Objects that do not support weak references are kept alive until pop(). Tables are for
+    global variables, because their locks are never freed."""
 
     def __init__(self) -> None:
         self._rows: dict[int, tuple[Callable[[], Any], Value]] = {}

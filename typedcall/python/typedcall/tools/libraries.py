@@ -1,5 +1,5 @@
 """Determines whether an address is in a loaded library. Any other address may belong to a callback into Python,
-because ctypes, cffi and compilers write code into memory without a file."""
+because ctypes, cffi and JIT compilers write code into memory that is not mapped from a file."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ _LONGEST_NUMBER = 4300  # the limit of int() from Python 3.11 on
 _HOW = "they are names, with constants as defaults: '(x, y, /, octaves=1, *, base=0.0)'"
 
 
-#: The names, the numbers of positional-only and positional ones, and the defaults by name.
+#: The names, the numbers of positional-only and of positional parameters, and the defaults by name.
 _Parsed = tuple[list[str], int, int, dict[str, Any]]
 
 

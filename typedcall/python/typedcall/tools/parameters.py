@@ -35,7 +35,7 @@ class Parameters(NamedTuple):
     positional: int
     #: The default of each parameter, or MISSING.
     defaults: tuple[Any, ...]
-    #: True for each parameter that has a default, even if it cannot be written.
+    #: True for each parameter that has a default, even if the default has no literal.
     optional: tuple[bool, ...]
 
     def bind(self, function: str, count: int, keywords: Iterable[str]) -> list[int]:
@@ -105,7 +105,7 @@ def _own(function: Any) -> Parameters | None:
 
     try:
         parameters = signature_of(function).parameters.values()
-        # The parameters are rebuilt to check them, because a `__signature__` may be of any subclass.
+        # The parameters are rebuilt to check them, because a `__signature__` may be an instance of any subclass.
         checked = [inspect.Parameter(each.name, each.kind, default=each.default) for each in parameters]
         return _from_signature(inspect.Signature(checked))
     except MemoryError:
@@ -146,7 +146,7 @@ def by_position(function: Any, called: Any = None) -> Any:
 
 
 def check_known(function: Any, parameters: Parameters | None) -> None:
-    """Raises ValueError if an earlier tag() declared other parameters."""
+    """Raises ValueError if an earlier tag() declared different parameters."""
     known = given_parameters.get(function)
     if None not in (known, parameters) and repr(known) != repr(parameters):
         raise ValueError(f"{name_of(function)} is tagged with other parameters already")
@@ -265,7 +265,7 @@ def arrangement_of(function: Any, count: int) -> Arrangement:
     known = parameters_of(function)
     name = text_attribute(function, "__name__") or name_of(function)
     if known is None:
-        # The wrong number of arguments is then reported as usual.
+        # A wrong number of arguments is then reported as usual.
         return Arrangement((), count, count, (MISSING,) * count, MISSING, name, ())
     if len(known.names) < count or not all(known.optional[count:]):
         raise TypeError(contradiction(function, known, count))

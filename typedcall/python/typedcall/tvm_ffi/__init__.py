@@ -1,4 +1,4 @@
-"""Converts typed functions to functions of tvm-ffi, and functions of tvm-ffi to typed functions."""
+"""Converts typed functions to tvm-ffi functions, and tvm-ffi functions to typed functions."""
 from typedcall.sinks.tvm_ffi import function, source
 
 __all__ = ["function", "source"]

@@ -109,15 +109,15 @@ def callback(
     `f` receives the parameters of the C function, except for the data pointer. An array becomes one argument, a buffer
     (`*kd`, `*d`). The length is the declared one, as in `x[n]`, `y[3]` or `f[n * m]`, or the nearest integer
     parameter. `f` may instead receive the elements of an array as numbers. An output array is also an argument, or
-    receives the single value that `f` returns. If the C function returns a status, `f` returns it, or returns nothing,
-    which means `success`. `arrays` describes library types that hold doubles. The name of a type is mapped to two C
-    functions (addresses or ctypes functions). They return the pointer to the elements, and their number as a 64-bit
-    integer.
+    receives the single value that `f` returns. If the C function returns a status, `f` returns it, or returns
+    nothing, which means `success`. `arrays` describes library types that hold doubles: it maps the name of a type to
+    two C functions (addresses or ctypes functions), which return the pointer to the elements, and the number of
+    elements as a 64-bit integer.
 
     The callback calls the first entry that accepts the values unchanged. Otherwise, it calls the first entry that
     accepts them after lossless conversions. If that function falls back, `f` itself is called. An exception is stored
-    in the Callback. The exception is raised by check(), or at the end of the `with` statement. Until then, calls
-    return `error`, by default nan, -1 or NULL.
+    in the Callback until check() or the end of the `with` statement raises it. Until then, calls return `error`, by
+    default nan, -1 or NULL.
 
     Raises ValueError for an invalid declaration, TypeError if no entry fits, and ImportError on PyPy."""
     return callback_of(f, offered, declaration, arrays, error, success)

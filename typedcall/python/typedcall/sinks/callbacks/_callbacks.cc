@@ -1,5 +1,5 @@
 // The extension module `typedcall.sinks.callbacks._callbacks`. A callback uses a compiled shape, or
-// a closure of libffi if there is none.
+// a libffi closure if there is none.
 #include "../../calling/home.h"
 #include "callback_object.h"
 #include "shapes.h"

@@ -53,8 +53,8 @@ class callback {
 
   bool has_failed() const { return exception.is_there(); }
 
-  /// The implementation for closures of libffi, and for calls that a compiled shape cannot
-  /// complete. `args` are the addresses of the arguments. GIL: held or not.
+  /// The implementation for libffi closures, and for calls that a compiled shape cannot complete.
+  /// `args` are the addresses of the arguments. GIL: held or not.
   __attribute__((noinline)) void run(void *const *args, void *result) {
     std::memcpy(result, &error, PyNativeType_Size(parameters.result));
     if (has_failed() || callee.get() == nullptr) return;

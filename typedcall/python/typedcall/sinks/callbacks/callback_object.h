@@ -1,5 +1,5 @@
-// The type typedcall.Callback. A Callback keeps the callable alive, and owns a closure of libffi if
-// no compiled shape fits.
+// The type typedcall.Callback. A Callback keeps the callable alive, and owns a libffi closure if no
+// compiled shape fits.
 #ifndef TYPEDCALL_PYTHON_CALLBACKS_CALLBACK_OBJECT_H_
 #define TYPEDCALL_PYTHON_CALLBACKS_CALLBACK_OBJECT_H_
 

@@ -87,8 +87,8 @@ class Way:
 
 
 def _parameter(given: c.Parameter, views: Views) -> tuple[Parameter, str | None]:
-    """Returns the parameter and the text of its array length: "" for an array of unknown length, and None if it is
-    not an array."""
+    """Returns the parameter and the text of its array length: "" for an array of unknown length, and None for a
+    parameter that is not an array."""
     of, text = given.type, given.text
     length = None
     if of.layers and isinstance(of.layers[0], c.Array):

@@ -68,7 +68,7 @@ struct compiled<R(P...), Result(A...)> {
   }
   static void fail(const char *) {}
 
-  /// Returns false for a negative length, and for NULL except for an empty array to write to.
+  /// Returns false for a negative length, and for NULL unless the array is writable and empty.
   template <class T>
   static bool fits(T argument) {
     if constexpr (internal::is_buffer<T>) {
@@ -104,8 +104,8 @@ struct compiled<R(P...), Result(A...)> {
     return internal::call_in_c(reinterpret_cast<function *>(core->function), passed...);
   }
 
-  /// Completes a call through callback::run(). Returns an error if the data pointer is NULL, as
-  /// from libraries that do not pass it on.
+  /// Completes a call through callback::run(). Returns an error if the data pointer is NULL, which
+  /// means that the library does not pass it on.
   __attribute__((noinline, cold)) static R run_slowly(P... given) {
     wide_value result = {};
     if constexpr (!std::is_void_v<R>) {

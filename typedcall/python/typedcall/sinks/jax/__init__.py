@@ -182,7 +182,7 @@ def elementwise(f: Any, *, pure: bool = False) -> Any:
     Arrays are broadcast. The overload is the one that Python chooses for values of the arrays' types. If the choice
     depends on values, it is made for each element, and TypeError is raised if the results are of several kinds. Arrays
     of float32 count as C floats, and weakly typed Python numbers as Python numbers. Arguments with defaults may be
-    omitted. Without JAX's 64-bit mode, an overload of doubles takes and returns float32, and an overload of 64-bit
+    omitted. Without JAX's 64-bit mode, an overload for doubles takes and returns float32, and an overload for 64-bit
     integers takes and returns int32. An integer that does not fit is an error, and never wraps around. An exception
     becomes a JAX error with the same text. Functions that are THREAD_SAFE and need no thread state run without the
     GIL. Other functions acquire the GIL once for each array. If a function falls back, `f` is called.

@@ -1,5 +1,5 @@
-// The extension module `typedcall.sinks.jax._jax`. XLA calls its only function for all typed
-// functions. JAX is not needed to compile or link it.
+// The extension module `typedcall.sinks.jax._jax`. XLA calls a single function, run_xla(), for all
+// typed functions. JAX is not needed to compile or link the module.
 #include "../../calling/arrays.h"
 #include "../../calling/entry_row.h"
 #include "../../calling/error_text.h"
@@ -20,8 +20,8 @@ namespace calling = typedcall::calling;
 using typedcall::loop;
 using typedcall::object_ref;
 
-/// One overload of a typed function, with the others for values that do not fit it. Never freed,
-/// because XLA's programs may live until the process ends.
+/// One overload of a typed function, and all overloads for values that do not fit this one. Never
+/// freed, because XLA's programs may live until the process ends.
 struct element_function {
   std::string name;
   loop over;
@@ -163,7 +163,7 @@ void *run_xla(xla_call *call) noexcept {
     const element_function *const found = at < 0 || static_cast<std::size_t>(at) >= kMost
                                               ? nullptr
                                               : all[at].load(std::memory_order_acquire);
-    // In a program of another process, the index may belong to another function.
+    // In a program that another process compiled, the index may belong to a different function.
     if (found == nullptr || found->name != std::string(name.data, name.size)) {
       return fail(*call, kXlaInvalid,
                   "typedcall: the program was compiled in another process, which had " +

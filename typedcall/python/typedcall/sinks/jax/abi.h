@@ -1,5 +1,5 @@
-// The parts of XLA's C interface for custom functions that typedcall uses, declared after
-// version 0 of xla/ffi/api/c_api.h. Its structs contain their own size, and grow only at the end.
+// The parts of XLA's C interface for custom functions that typedcall uses, declared as in
+// xla/ffi/api/c_api.h, version 0. The structs contain their own size, and grow only at the end.
 #ifndef TYPEDCALL_PYTHON_JAX_ABI_H_
 #define TYPEDCALL_PYTHON_JAX_ABI_H_
 

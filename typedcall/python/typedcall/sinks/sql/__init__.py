@@ -1,4 +1,4 @@
-"""Registers typed functions with DuckDB, and with SQLite on connections of APSW, or of `sqlite3` if Python was built
+"""Registers typed functions with DuckDB, and with SQLite connections from APSW, or from `sqlite3` if Python was built
 with loadable extensions. The database engine calls the C function itself."""
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def register(connection: Any, f: Any, *, name: str | None = None) -> None:
     an SQL error with the same text. PURE functions are deterministic. Functions that are THREAD_SAFE and need no
     thread state run without the GIL. Other functions acquire the GIL for each row.
 
-    In DuckDB, results have the type of the C function. PURE functions are consistent, and others are volatile. The
-    GIL is acquired for each vector.
+    In DuckDB, results have the type of the C function. PURE functions are consistent, and others are volatile. If the
+    GIL is needed, it is acquired for each vector.
 
-    The connection keeps `f` alive until it is closed, or until another function replaces it. Raises ImportError if the
+    `f` is kept alive until the connection is closed, or another function replaces `f`. Raises ImportError if the
     package was built without SQLite. Raises TypeError if `f` has no entry for SQL, or if the connection cannot load
     extensions."""
     if name is None:
@@ -39,7 +39,7 @@ def register(connection: Any, f: Any, *, name: str | None = None) -> None:
     by_count: dict[int, list[Entry]] = {}
     for entry in entries:
         by_count.setdefault(len(entry.python_types()[0]), []).append(entry)
-    # Entries that only omit defaults are not overloads of each other.
+    # Entries that differ only by omitting arguments with defaults are not overloads of each other.
     alone = is_alone(f, [entry.python_types()[0] for entry in found])
     groups = tuple([(count, all([entry.flags & Flags.PURE for entry in of]), rows_to_rank(of, of) if alone else rows)
                     for count, of in by_count.items()])

@@ -1,5 +1,5 @@
-// The extension module `typedcall.sinks.sql._duckdb`. A copy of the module is also an extension of
-// DuckDB. When a database loads the copy, it adds the functions that install() has prepared.
+// The extension module `typedcall.sinks.sql._duckdb`. A copy of the module is also a DuckDB
+// extension. When a database loads the copy, the copy adds the functions that install() prepared.
 #include "duckdb_call.h"
 
 #include <pthread.h>
@@ -120,7 +120,7 @@ TYPEDCALL_RARE PyObject *install(PyObject *module, PyObject *load, const char *n
   const object_ref result = object_ref::steal(PyObject_CallObject(load, nullptr));
   current = outer;
   if (wanted.is_done) {
-    // Exceptions that are not an Exception, such as interrupts, must not be cleared here.
+    // Only an instance of Exception may be cleared here. An interrupt, for example, must propagate.
     if (!result && !PyErr_ExceptionMatches(PyExc_Exception)) return nullptr;
     PyErr_Clear();
     Py_RETURN_NONE;

@@ -1,5 +1,5 @@
-// The extension module `typedcall.sinks.sql._sqlite`, which is also a loadable extension of SQLite.
-// When a connection loads the module, it adds the functions of install() in the same thread.
+// The extension module `typedcall.sinks.sql._sqlite`, which is also a loadable SQLite extension.
+// A connection that loads it gets the functions that install() has prepared in the same thread.
 #include "sqlite_values.h"
 
 #include <algorithm>
@@ -83,8 +83,8 @@ callback callback_of(api_table *api) {
   return nullptr;
 }
 
-/// True if a function of this name and number of arguments exists. An existing function cannot be
-/// replaced while statements run.
+/// True if there is a function with this name and number of arguments. An existing function cannot
+/// be replaced while statements run.
 bool has_function(api_table &api, sqlite3 *connection, const char *name, int arity) {
   char marks[2 * kMost + 1] = "";
   for (int i = 0; i < arity; ++i) std::strcat(marks, i == 0 ? "?" : ",?");

@@ -1,5 +1,5 @@
 // Calls a C function for the rows of a DuckDB vector. If all types are numbers, a loop handles
-// whole runs of rows. Otherwise, each row is a separate call, of the C function or of the Python
+// whole runs of rows. Otherwise, each row is a separate call to the C function or to the Python
 // function.
 #ifndef TYPEDCALL_PYTHON_SQL_DUCKDB_CALL_H_
 #define TYPEDCALL_PYTHON_SQL_DUCKDB_CALL_H_

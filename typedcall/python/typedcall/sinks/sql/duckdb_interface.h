@@ -1,4 +1,4 @@
-// The parts of DuckDB's C interface for extensions that typedcall uses, declared after
+// The parts of DuckDB's C interface for extensions that typedcall uses, declared as in
 // duckdb_extension.h, API version v1.2.0. Later versions only append to this interface.
 #ifndef TYPEDCALL_PYTHON_SQL_DUCKDB_INTERFACE_H_
 #define TYPEDCALL_PYTHON_SQL_DUCKDB_INTERFACE_H_
@@ -8,7 +8,7 @@
 
 namespace typedcall::python::duckdb {
 
-/// An opaque object of DuckDB, used through handles.
+/// An opaque DuckDB object, used through handles.
 struct opaque;
 using handle = opaque *;
 
@@ -36,7 +36,7 @@ struct text {
 };
 static_assert(sizeof(text) == 16);
 
-/// DuckDB's functions that are used here. The result 0 means success.
+/// The DuckDB functions that are used here. A result of 0 means success.
 struct api {
   int (*connect)(handle database, handle *connection);
   void (*disconnect)(handle *connection);

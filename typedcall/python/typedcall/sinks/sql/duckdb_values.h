@@ -107,8 +107,8 @@ struct column {
     converted.reset(new char[rows * wanted.size]);  // make_unique() would clear the memory
     own = converted.get();
   }
-  /// Converts rows into `own`, and returns their number. Stops at the first row that is out of
-  /// range.
+  /// Converts rows into `own`. Stops at the first row that is out of range. Returns the number of
+  /// converted rows.
   std::uint64_t convert(std::uint64_t first, std::uint64_t count) {
     return as != nullptr ? as(data, first, count, converted.get()) : count;
   }

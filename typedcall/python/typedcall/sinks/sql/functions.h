@@ -28,7 +28,7 @@ struct order_of {
 };
 
 /// The entries for one number of arguments, from typedcall/sinks/sql/__init__.py. Entries for other
-/// numbers may be included, because overloads are chosen among all.
+/// numbers may be included, because an overload is chosen among all entries.
 struct group {
   int arity = 0, is_pure = 0;
   PyObject *rows = nullptr;
@@ -48,7 +48,7 @@ struct group {
   }
 };
 
-/// The engine calls this, in any thread, when it no longer needs the Function.
+/// The database engine calls this, in any thread, when it no longer needs the Function.
 template <class Function>
 void destroy(void *data) {
   auto *const self = static_cast<Function *>(data);

@@ -3,8 +3,8 @@
 #define TYPEDCALL_PYTHON_SQL_SQLITE_VALUES_H_
 
 #include "functions.h"
-// After Python.h. The macros of sqlite3ext.h are not used, because they share one table in the
-// process.
+// After Python.h. The macros of sqlite3ext.h are not used, because all of them use a single table
+// of functions.
 #include <sqlite3ext.h>
 
 #include <cstring>

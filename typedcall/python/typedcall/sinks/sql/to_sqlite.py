@@ -1,4 +1,4 @@
-"""Registers typed functions with SQLite connections of APSW, or of `sqlite3` if Python was built with loadable
+"""Registers typed functions with SQLite connections from APSW, or from `sqlite3` if Python was built with loadable
 extensions. The extension module is also the extension that a connection loads."""
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Converts typed functions to functions of tvm-ffi (PyPI: apache-tvm-ffi), and functions of tvm-ffi to typed
-functions. Python is not needed for numbers, bools, texts, bytes and tensors."""
+"""Converts typed functions to tvm-ffi functions (PyPI: apache-tvm-ffi), and tvm-ffi functions to typed functions.
+Python is not needed for numbers, bools, texts, bytes and tensors."""
 from __future__ import annotations
 
 import ctypes
@@ -81,9 +81,9 @@ def function(f: Any) -> Any:
     floats and bools; `s` and `*s` accept a str; `*kB` accepts bytes. Buffers accept one-dimensional contiguous CPU
     tensors. If no overload fits or the overload falls back, `f` is called as tvm-ffi calls any Python function. If an
     overload has buffers, `f` receives tensors as ctypes arrays of the same memory. Functions that are THREAD_SAFE and
-    need no thread state run without the GIL, in the caller's thread. Other functions acquire the GIL. Exceptions become
-    errors of tvm-ffi. In Python, those that tvm-ffi has names for, such as ValueError and TypeError, keep their type,
-    and others become RuntimeError.
+    need no thread state run without the GIL, in the caller's thread. Other functions acquire the GIL. Exceptions
+    become tvm-ffi errors. In Python, those that tvm-ffi has names for, such as ValueError and TypeError, keep their
+    type, and others become RuntimeError.
 
     The result keeps `f` alive. Raises ImportError without tvm-ffi, or if its version has a different C ABI. Raises
     TypeError if `f` has no entry for tvm-ffi."""
@@ -111,7 +111,7 @@ def function(f: Any) -> Any:
 
 
 def _error(kind: str, message: str) -> BaseException:
-    """Returns the exception for an error of tvm-ffi."""
+    """Returns the exception for a tvm-ffi error."""
     from tvm_ffi.core import ERROR_NAME_TO_TYPE
 
     made: BaseException = ERROR_NAME_TO_TYPE.get(kind, RuntimeError)(message)
@@ -125,11 +125,11 @@ def source(f: Any, signature: str, *, flags: int = 0) -> Any:
 
     Arguments can be numbers, `?`, texts (`s`, `*s`) and bytes (`*kB`), and the result a number, `?` or `v`. An error
     of `f` becomes an exception, so the caller must hold the GIL. With the `flags` PURE | THREAD_SAFE, callers without
-    the GIL find a second entry. The second entry falls back to Python, which raises the exception, if `f` fails or
-    returns another type.
+    the GIL find a second entry. If `f` fails or returns a different type, the second entry falls back to Python,
+    which raises the exception.
 
     The result keeps `f` alive. If the signature is wrong, the call raises TypeError. Raises ValueError for a faulty
-    signature, or for types that tvm-ffi does not have. Raises TypeError if `f` is not a function of tvm-ffi, and
+    signature, or for types that tvm-ffi does not have. Raises TypeError if `f` is not a tvm-ffi function, and
     ImportError as function() does."""
     import tvm_ffi
 

@@ -1,5 +1,5 @@
-// Conversions between tvm-ffi's values and those of C functions. The layouts are declared
-// after tvm/ffi/c_api.h of version 0.1.
+// Conversions between tvm-ffi's values and those of C functions. The layouts are declared as in
+// tvm/ffi/c_api.h, version 0.1.
 #ifndef TYPEDCALL_PYTHON_TVM_FFI_VALUES_H_
 #define TYPEDCALL_PYTHON_TVM_FFI_VALUES_H_
 
@@ -82,7 +82,7 @@ struct tvm_api {
                     void **error);
   void (*set_error)(void *error);
 
-  /// Sets the thread's error, and returns the status to return.
+  /// Sets the thread's error, and returns the status that the caller must return.
   int fail(tvm_bytes kind, tvm_bytes message) const {
     const tvm_bytes none = {"", 0};
     void *error = nullptr;
@@ -189,7 +189,7 @@ inline bool put_number(const given &value, tvm_any *to) {
   }
 }
 
-/// Converts a C function's result at `place` to a value of tvm-ffi. Returns the status.
+/// Converts a C function's result at `place` to a tvm-ffi value. Returns the status.
 inline int give(const tvm_api &api, const value_type &type, const void *place, tvm_any *to) {
   *to = {kTvmNone, 0, {0}};
   if (type.is_double) {
