@@ -75,7 +75,7 @@ typedef struct PyTypedcall_Interface {
   /// Publishes `value` for `key` while `owner` lives. `equal` returns true if an existing value
   /// means the same as the offered one. It must not use the interface or run Python code. If it is
   /// NULL, only the same address is equal. `kept` (NULL, an object or a tuple of objects) is kept
-  /// alive as long as the value is needed, even if an equal value exists; `owner` is not. Returns
+  /// alive while the value is needed, even if an equal value exists, without `owner`. Returns
   ///  - 1 if `value` is published; if it already was, it has one more owner;
   ///  - 0 if an equal value is published, which has one more owner now;
   ///  - PyTypedcall_CAME_BACK if an equal value of this owner was retracted and is published again;

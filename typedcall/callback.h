@@ -42,19 +42,19 @@ class callback;
 /// function:
 ///
 /// - a pointer to numbers becomes a span. The nearest integer parameter before the pointer is the
-///   length. If the first pointer precedes all integers, the nearest integer after the pointer is
-///   the length. If there is no such integer, the length is `length`. Length parameters are not
-///   passed to the typed function. NULL becomes an empty span. Types with elements_of also become
-///   spans;
+///   length. If the first pointer precedes all integers, it is the nearest integer after the
+///   pointer or, if none follows, before it. If there are no integers, the length is `length`.
+///   Length parameters are not passed to the typed function. NULL becomes an empty span. Types with
+///   elements_of also become spans;
 /// - other parameters are passed unchanged;
 /// - if the typed function has no argument for the last pointer to numbers, the pointer must be
 ///   NULL, unless the C function returns an integer or void and the typed function returns a value.
 ///   The value is then stored where the pointer points, so the pointer must not be NULL, and the
 ///   length must be 1.
 ///
-/// The C function returns the result of the typed function, or 0 if the typed function returns
-/// void. After an exception, the C function returns the error value (see on_error()) until check()
-/// reports the exception.
+/// The C function returns the result of the typed function, or 0 if that is stored or void. After
+/// an exception, the C function returns the error value (see on_error()) until check() reports the
+/// exception.
 ///
 ///     typedcall::callback<double(double, void *), double(double)> f(interface, callable);
 ///     if (!f) return nullptr;

@@ -148,7 +148,7 @@ class Shapes(unittest.TestCase):
             self.assertEqual(call(made, "dPPP->i", 2.0, None, addresses[1], ...), -1)
             self.assertRaisesRegex(ValueError, "passes NULL", made.check)
             values = vectors[1].values
-            for at, count, why in ((None, 2, "no elements"), (values, -1, "negative")):
+            for at, count, why in ((None, 2, "gave NULL as an array"), (values, -1, "negative")):
                 vectors[1].values, vectors[1].count = at, count  # in device memory, or an invalid count
                 self.assertEqual(call(made, "dPPP->i", 2.0, *addresses, ...), -1)
                 self.assertRaisesRegex(ValueError, why, made.check)

@@ -141,4 +141,4 @@ class TheExample(support.InAFolder):
     def test_where_it_cannot_run_it_says_so(self):
         status, printed, errors = self.run_demo()
         self.assertEqual((status, printed), (1, ""))
-        self.assertIn("it is for CPython 3.14 and 3.15", errors)
+        self.assertIn("It needs CPython 3.14 or 3.15", errors)

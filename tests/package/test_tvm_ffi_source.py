@@ -119,7 +119,7 @@ class Errors(unittest.TestCase):
             typed(function(functions.div), "dd->d")(1.0, 0.0)
 
     def test_wrong_signatures(self):
-        for signature, message in (("O->d", "no argument 'O'"), ("*d->d", r"no argument '\*d'"),
+        for signature, message in (("O->d", "cannot take an argument 'O'"), ("*d->d", r"cannot take an argument '\*d'"),
                                    ("Zd->d", "'Zd'"), ("d->s", "would be gone"), ("d->P", "would be gone"),
                                    ("d->", "position"), ("x->d", "position")):
             with self.assertRaisesRegex(ValueError, message):

@@ -41,7 +41,7 @@ class Flags(enum.IntFlag):
 
     @property
     def is_plain(self) -> bool:
-        """True if the function needs only its arguments: neither the GIL nor a certain thread."""
+        """True if no mandatory flag is set, so any thread can call the function with only its arguments."""
         return not int(self) & _MANDATORY
 
     @property

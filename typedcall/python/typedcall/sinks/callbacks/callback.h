@@ -152,8 +152,7 @@ class callback {
         if (pointer == nullptr) return "the library passes NULL for an array";
         count = static_cast<std::intptr_t>(from.length_of(pointer));
         pointer = from.pointer_of(pointer);
-        if (pointer == nullptr && count > 0)
-          return "the library passed NULL for an array that has elements";
+        if (pointer == nullptr && count > 0) return "the library gave NULL as an array's elements";
       } else {
         count = count_of(from, args);
       }
