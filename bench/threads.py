@@ -42,7 +42,7 @@ def over_array(f):
 
 
 def seconds(loop, count):
-    """Returns the time in which `count` threads make their calls."""
+    """Returns how long `count` threads take to make their calls."""
     barrier = threading.Barrier(count + 1)
 
     def run():

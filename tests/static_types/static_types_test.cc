@@ -458,7 +458,7 @@ TEST(Zz, TheInterpretersEnd) {
     ASSERT_EQ(StopPython(), 0);
     EXPECT_EQ(child.made->etp_magic, 0u);
     StartPython();
-    // From 3.13 on, the names in the type's dictionary could be dangling pointers.
+    // From 3.13 on, our names must be gone, because CPython may have freed them.
     for (PyTypeObject *type : {base.type(), child.type(), ordinary}) {
       if (PY_VERSION_HEX >= 0x030D0000) {
         EXPECT_EQ(LeftByUs(type), "") << type->tp_name;

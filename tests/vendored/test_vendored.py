@@ -97,7 +97,7 @@ class Vendored(compilers.Compiling):
         self.assertEqual(type(module.Flagged).__module__, "_extensibletype")
 
     def test_nothing_leaks_out(self):
-        # -fvisibility=hidden is not needed, because everything in the file is static.
+        # -fvisibility=hidden is not needed, because everything in the copied header is static.
         source = self.adopt(os.path.join(EXAMPLE, "geometry.c"))
         self.check_compiles(compile_with(
             ["-std=c99", "-shared", "-fPIC", "-o", self.path("geometry.so")], source))

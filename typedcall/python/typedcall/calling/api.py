@@ -209,8 +209,8 @@ def tag(
 
     Pass `parameters` and `defaults` for a function without a usable `inspect.signature`. `parameters` is the list of
     parameters in Python, such as `(x, y, /, octaves=1, *, base=0.0)`. `defaults` are the default values of the last
-    parameters, such as (1, 0.0). TypedFunction, Numba and PyPy's accelerated functions use both when Python code passes
-    arguments by name or omits them. Consumers written in C and C++ always pass all arguments.
+    parameters, such as (1, 0.0). TypedFunction, Numba and PyPy's accelerated functions use these two if Python code
+    passes arguments by name or omits them. Consumers written in C and C++ always pass all arguments.
 
     As with a ctypes prototype, a wrong address or signature can crash the process. Raises ValueError for a faulty
     signature, for unusable flags, for parameters that contradict the signature, and if `f` already has a different

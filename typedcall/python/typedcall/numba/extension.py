@@ -87,8 +87,8 @@ def _typeof(fallback: Any, function: Any, context: Any) -> Any:
         target = cpu_target.target_context
         target.insert_func_defn([(call.lower, template.key, any_types)])
         existing = TypedFunctionType(template, function, entries)
-        # Removes the definition of the function, and the objects that only it keeps alive, when the type is freed. Call
-        # and address() keep alive what compiled code needs.
+        # Removes the definition of the function, and the objects that only it keeps alive, when the type is freed.
+        # What compiled code needs is kept alive by `Call` and address().
         weakref.finalize(existing, target.remove_user_function, template.key).atexit = False
         _known[id(function)] = existing
     return existing

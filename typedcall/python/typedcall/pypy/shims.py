@@ -94,7 +94,7 @@ def _is_own_name(name: str) -> bool:
 
 
 def _defaults(parameters: Parameters | None, choices: Sequence[_Choice]) -> list[Any]:
-    """Returns the defaults of a shim with the callable's parameters, as C values. The list is empty if the shim must
+    """Returns the defaults, as C values, for a shim that takes the callable's parameters. The list is empty if the shim must
     take *args and **keywords."""
     if parameters is None or not all(map(_is_own_name, parameters.names)):
         return []

@@ -103,8 +103,8 @@ def low_level_callable(
     capsule, a ctypes pointer or a cffi pointer, as in SciPy. By default, a LowLevelCallable keeps its own user data.
 
     SciPy does not support functions that take several doubles (`ddd->d`). If there is no other entry, such a function
-    becomes one that takes an array, with its own user data. Pass it to nquad, or to quad with `args`. The result is
-    nan if SciPy passes a different number of arguments. Functions that take buffers become filters for ndimage:
+    is wrapped in one that takes an array, which needs the user data itself. Pass it to nquad, or to quad with `args`.
+    The result is nan if SciPy passes a different number of arguments. Functions that take buffers become filters for ndimage:
     `*kd->d` for generic_filter, `*kd*d->v` for generic_filter1d.
 
     SciPy calls the function with or without the GIL, and does not check for exceptions. Only entries that need no GIL
