@@ -335,9 +335,9 @@ PyNative_INLINE int PyNativeSignature_EquivalentParsed(const PyNativeSignature *
 }
 
 /// Returns 1 if a function with the signature `offered` may be called through the signature `asked`
-/// without conversions, else 0. The signatures must be equivalent, but `offered` may have an
-/// argument "*kd" instead of "*d", and a result "&d" instead of "&kd". Both must come from a
-/// successful parse. Source: docs/ABI.md, section 3.
+/// without conversions, else 0. The signatures must be equivalent, except that `offered` may add
+/// the const mark "k" to arguments and omit it from the result. Both must come from a successful
+/// parse. Source: docs/ABI.md, section 3.
 PyNative_INLINE int PyNativeSignature_AnswersParsed(const PyNativeSignature *offered,
                                                     const PyNativeSignature *asked) {
   int answers =

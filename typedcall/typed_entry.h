@@ -56,8 +56,8 @@
                    PyTypedMethod_Internal_ALL defaults),                                  \
       __VA_ARGS__)
 
-/// Like PyTypedMethod_WITH_DEFAULTS, for a function whose last parameter is the place for the
-/// value. The defaults are passed before this parameter.
+/// Like PyTypedMethod_WITH_DEFAULTS, for a function that stores its value through its last
+/// parameter, a pointer. The defaults are passed before this parameter.
 #define PyTypedMethod_WITH_DEFAULTS_AND_PLACE(made, function, defaults, ...)       \
   PyTypedMethod_Internal_MAKE(                                                     \
       made,                                                                        \
