@@ -92,7 +92,7 @@ def measure_instructions(module, convention):
 
 
 def main():
-    parser = argparse.ArgumentParser(description="What a tag costs a Python caller.")
+    parser = argparse.ArgumentParser(description="Measures the cost of a tag to Python callers.")
     parser.add_argument("--rounds", type=int, default=101, help="of each variant (default: 101)")
     parser.add_argument("--calls", type=int, default=100000, help="per round (default: 100000)")
     parser.add_argument("--callgrind", action="store_true", help="count instructions, not time")

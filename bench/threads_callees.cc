@@ -22,4 +22,4 @@ typedcall::method_table methods{
 
 }  // namespace
 
-TYPEDCALL_MODULE(threads_callees, "What bench/threads.py calls.", methods);
+TYPEDCALL_MODULE(threads_callees, "The functions that bench/threads.py calls.", methods);

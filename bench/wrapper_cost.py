@@ -116,7 +116,7 @@ def measure_instructions(names):
 
 
 def main():
-    parser = argparse.ArgumentParser(description="What a generated wrapper costs a Python caller.")
+    parser = argparse.ArgumentParser(description="Measures the cost of a generated wrapper to Python callers.")
     parser.add_argument("--rounds", type=int, default=101, help="of each variant (default: 101)")
     parser.add_argument("--calls", type=int, default=100000, help="per round (default: 100000)")
     parser.add_argument("--only", choices=CALLS, help="measure that call only")

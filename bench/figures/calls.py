@@ -181,8 +181,9 @@ SOURCES = [
              "module variable": "module variable", "metaclass's field": "metaclass",
              "meta-metaclass": "meta-metaclass", "dictionary": "dictionary"},
             {"class": "class", "Python subclass": "subclass", "behind 4 mixins": "mixed"},
-            "Each access waits for the previous one. A metaclass's field and a dictionary find nothing for "
-            "subclasses: [examples/class_data](../examples/class_data/README.md).", ours=("custom slot",)),
+            "Each access waits for the previous one. For a plain class, the walk ends at the first type. A "
+            "metaclass's field and a dictionary find nothing for subclasses: "
+            "[examples/class_data](../examples/class_data/README.md).", ours=("custom slot",)),
     ]),
     Source("resolve", "tools/bench resolve", by_program("resolve"), [
         Comparison(

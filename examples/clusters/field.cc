@@ -8,4 +8,4 @@ double strength(double distance) noexcept {
 static typedcall::method_table methods{
     typedcall::def<strength>("strength", typedcall::pure | typedcall::thread_safe),
 };
-TYPEDCALL_MODULE(field, "What the worker processes import.", methods);
+TYPEDCALL_MODULE(field, "The module that the worker processes import.", methods);

@@ -21,8 +21,9 @@ double period(double length) {
 constexpr auto simple = typedcall::pure | typedcall::thread_safe;
 
 typedcall::method_table methods{
-    typedcall::def<acceleration>("acceleration", simple, "Of the angle.", typedcall::arg("angle"),
-                                 typedcall::arg("speed"), typedcall::arg("friction") = 0.1),
+    typedcall::def<acceleration>("acceleration", simple, "The angle's acceleration.",
+                                 typedcall::arg("angle"), typedcall::arg("speed"),
+                                 typedcall::arg("friction") = 0.1),
     typedcall::def<energy>("energy", simple),
     typedcall::def<period>("period"),
 };

@@ -85,7 +85,7 @@ def main():
     print()
     print("An entry that falls back reports when the Python function must be called instead, "
           "for example where it raises.")
-    print("DIFFERS says that a consumer gets such an entry only when it asks for it. What differs:")
+    print("DIFFERS says that a consumer gets such an entry only when it asks for it. The differences:")
     for example in examples:
         print(f"  {example}")
 

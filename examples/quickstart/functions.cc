@@ -27,8 +27,9 @@ typedcall::method_table methods{
                         "inc($module, x, /)\n--\n\nAdd one; the largest int wraps round."),
     typedcall::def<add>("add", typedcall::pure | typedcall::thread_safe,
                         "add($module, a, b, /)\n--\n\nAdd two floats."),
-    typedcall::def<abs_long, abs_double>("abs", typedcall::pure | typedcall::thread_safe,
-                                         "abs($module, x, /)\n--\n\nOf an int, or of a float."),
+    typedcall::def<abs_long, abs_double>(
+        "abs", typedcall::pure | typedcall::thread_safe,
+        "abs($module, x, /)\n--\n\nThe absolute value of an int or a float."),
     typedcall::def<div>("div", typedcall::may_raise,
                         "div($module, a, b, /)\n--\n\nDivide; ZeroDivisionError for b = 0."),
 };

@@ -39,7 +39,8 @@ long calls(PyObject *module) { return state_of(module).calls; }
 typedcall::method_table methods{
     typedcall::def<bowl>("bowl", typedcall::pure | typedcall::thread_safe),
     typedcall::def<under>("under", typedcall::takes_self | typedcall::may_raise),
-    typedcall::def<calls>("calls", typedcall::takes_self, "Of under(), in this interpreter."),
+    typedcall::def<calls>("calls", typedcall::takes_self,
+                          "The calls of under() in this interpreter."),
 };
 
 }  // namespace

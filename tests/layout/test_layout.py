@@ -11,8 +11,7 @@ import unittest
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 
 # The top-level headers that the folders may include.
-CORE_BASE = {"version", "compiler", "platform", "slot_id", "interface", "custom_slots", "type_access",
-             "separate"}
+CORE_BASE = {"version", "compiler", "platform", "slot_id", "interface", "custom_slots", "type_access"}
 TYPEDCALL_BASE = {"signature", "native_callable", "typed_method", "entry_view", "overload_choice", "sibling_symbol"}
 # The rooms that each room may include. "core base" and "typedcall base" are the headers listed
 # above, and "core" and "typedcall" are the other headers at the top.

@@ -1,4 +1,4 @@
-"""What the callables of attack_program.py compute: Python functions, and equivalent C functions."""
+"""The results of the callables in attack_program.py: Python functions, and equivalent C functions."""
 import ctypes
 import ctypes.util
 import functools

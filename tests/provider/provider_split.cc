@@ -7,4 +7,4 @@ auto methods = table_of_functions<0>();
 
 }  // namespace
 
-TYPEDCALL_MODULE(provider_split, "Of two files.", methods);
+TYPEDCALL_MODULE(provider_split, "A module of two files.", methods);

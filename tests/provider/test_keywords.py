@@ -298,7 +298,7 @@ class Overloads(unittest.TestCase):
     def test_documentation(self):
         self.assertEqual(str(inspect.signature(m.area)), "(width, height=2)")
         self.assertEqual(m.area.__doc__, "area(int, int) -> int\narea(float, float) -> float\n\n"
-                                         "Of a rectangle.")
+                                         "The area of a rectangle.")
         self.assertEqual(str(inspect.signature(m.one_of)), "(x, /)")
 
 
@@ -346,7 +346,7 @@ class Documentation(unittest.TestCase):
             "overloads(float, str) -> float\n"
             "overloads(object, pointer to float, pointer, bool, complex) -> None\n"
             "\n"
-            "Three of them.")
+            "Three overloads.")
 
 
 class Leaks(unittest.TestCase):

@@ -88,7 +88,7 @@ def _typeof(fallback: Any, function: Any, context: Any) -> Any:
         target.insert_func_defn([(call.lower, template.key, any_types)])
         existing = TypedFunctionType(template, function, entries)
         # Removes the definition of the function, and the objects that only it keeps alive, when the type is freed.
-        # What compiled code needs is kept alive by `Call` and address().
+        # `Call` and address() keep alive the objects that compiled code needs.
         weakref.finalize(existing, target.remove_user_function, template.key).atexit = False
         _known[id(function)] = existing
     return existing
@@ -123,7 +123,7 @@ _before: dict[Any, Any] = {}
 
 def register() -> None:
     """Registers typed functions with Numba, unless TYPEDCALL_NUMBA=0 is in the environment. Numba calls this
-    automatically. Call it yourself only after unregister()."""
+    automatically. Call it yourself after unregister(), or if the entry point was removed."""
     if _before or os.environ.get("TYPEDCALL_NUMBA") == "0":
         return
     from numba.extending import typeof_impl
