@@ -186,18 +186,18 @@ static inline TYPEDCALL_COLD int PyNativeCallable_Internal_SlotIsCalled(PyTypeOb
   PyTypedcall_RestoreError(saved);
   return is_called;
 }
+#else
+static inline int PyNativeCallable_Internal_SlotIsCalled(PyTypeObject *type) {
+  (void)type;
+  return 0;
+}
 #endif
 
 /// Returns the instance's table, or NULL if there is none or a subclass overrides `__call__`. GIL:
 /// held. Keeps a pending exception and sets none. Source: docs/ABI.md, section 1.
 static inline const PyNativeCallableTable *PyNativeCallable_CallTable(PyObject *object) {
-#if TYPEDCALL_IS_SUPPORTED
   const PyNativeCallableTable *table = PyNativeCallable_InstanceTable(object);
   return table != NULL && PyNativeCallable_Internal_SlotIsCalled(Py_TYPE(object)) ? table : NULL;
-#else
-  (void)object;
-  return NULL;
-#endif
 }
 #endif
 

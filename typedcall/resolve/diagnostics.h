@@ -142,11 +142,16 @@ inline bool is_method_in_class_body(PyObject *object) {
   return Py_TYPE(object) == &PyStaticMethod_Type || Py_TYPE(object) == &PyClassMethod_Type;
 }
 
-/// Adds advice on what to do with a callable that offers nothing.
+/// Adds advice on what to do with a callable that offers nothing. `has_table` is true if it has a
+/// table, whose entries then have no signature.
 TYPEDCALL_COLD inline void add_advice(text *to, const PyTypedcall_Interface *interface,
-                                      PyObject *callable) {
+                                      PyObject *callable, bool has_table) {
   PyTypeObject *type = Py_TYPE(callable);
-  if (type == &PyFunction_Type) {
+  const bool has_slot = PyCustomSlots_Find(callable, PYCUSTOMSLOT_NATIVECALLABLE_ID,
+                                           PYCUSTOMSLOT_NATIVECALLABLE_EXPECTED_POS) != nullptr;
+  if (has_table && !has_slot && interface != nullptr) {
+    to->add("its tag has no entry with a signature");
+  } else if (type == &PyFunction_Type) {
     to->add("it is a Python function, which has no C function behind it; call it boxed");
   } else if (type == &PyMethod_Type) {
     to->add("it is a bound method; resolve its __func__ and pass its __self__ first");
@@ -167,14 +172,11 @@ TYPEDCALL_COLD inline void add_advice(text *to, const PyTypedcall_Interface *int
     to->add(interface != nullptr
                 ? "it has no tag: tag it with typedcall.tag() in Python, typedcall/tag.h in C"
                 : "without an interface, only its flag bits and symbol were checked");
-  } else if (PyCustomSlots_Find(callable, PYCUSTOMSLOT_NATIVECALLABLE_ID,
-                                PYCUSTOMSLOT_NATIVECALLABLE_EXPECTED_POS) == nullptr) {
+  } else if (!has_slot) {
     to->add("'").add(type->tp_name).add("' objects are not builtin functions, and this one has ");
     to->add(interface != nullptr ? "neither a native-callable slot (SEP 201) nor a tag"
                                  : "no native-callable slot (SEP 201)");
-  } else if (const auto *table = PyNativeCallable_InstanceTable(callable);
-             table == nullptr || table->count <= 0 ||
-             PyNativeCallable_CallTable(callable) != nullptr) {
+  } else if (PyNativeCallable_Internal_SlotIsCalled(type)) {
     to->add("its native-callable slot (SEP 201) offers nothing now");
   } else {
     to->add("'").add(type->tp_name);
@@ -193,10 +195,10 @@ TYPEDCALL_COLD inline void describe_refusal(const PyTypedcall_Interface *interfa
   // A classmethod object is not callable.
   const bool is_callable =
       PyCallable_Check(callable) || is_unbound(callable) || is_method_in_class_body(callable);
-  bool is_tagged = false;
+  bool has_table = false;
   if (is_callable) {
-    visit_tables(interface, callable, [&](const PyNativeCallableTable &table, place where) {
-      is_tagged = is_tagged || where != place::instance_slot;
+    visit_tables(interface, callable, [&](const PyNativeCallableTable &table, place) {
+      has_table = true;
       for (const PyNativeCallableEntry &entry : entries_of(table)) {
         if (entry.signature == nullptr) continue;
         reason.add_behind(", ", "'").add(entry.signature).add("'");
@@ -206,11 +208,7 @@ TYPEDCALL_COLD inline void describe_refusal(const PyTypedcall_Interface *interfa
     });
   }
   const bool offers_something = reason.length() != 0;
-  if (is_tagged && !offers_something && interface != nullptr) {
-    reason.add("its tag has no entry with a signature");
-  } else if (is_callable && !offers_something) {
-    add_advice(&reason, interface, callable);
-  }
+  if (is_callable && !offers_something) add_advice(&reason, interface, callable, has_table);
   if (!reason.is_complete()) {
     PyErr_NoMemory();
   } else if (!is_callable) {
