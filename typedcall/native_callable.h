@@ -157,10 +157,11 @@ static inline const PyNativeCallableTable *PyNativeCallable_InstanceTable(PyObje
 // True if `type` uses the `__call__` of the slot's owner, the last type in the MRO with the slot.
 // The `__call__` attributes are compared, because all classes with a `__call__` in Python have the
 // same tp_call. Also false if a type in between has its own slot and `__call__`, which only costs
-// speed. Borrowed references are enough, because no other code runs meanwhile.
+// speed. Holds the type: a key of a base's namespace may have an `__eq__` that releases it.
 static inline TYPEDCALL_COLD int PyNativeCallable_Internal_SlotIsCalled(PyTypeObject *type) {
   PyTypeObject *owner = type;
   const PyTypedcall_SavedError saved = PyTypedcall_SaveError();
+  Py_INCREF((PyObject *)type);
   PyObject *mro = PyTC_Mro(type);
   for (Py_ssize_t i = 0; mro != NULL && i < PyTuple_GET_SIZE(mro); ++i) {
     PyTypeObject *base = (PyTypeObject *)PyTuple_GET_ITEM(mro, i);
@@ -183,6 +184,7 @@ static inline TYPEDCALL_COLD int PyNativeCallable_Internal_SlotIsCalled(PyTypeOb
   }
   Py_XDECREF(name);
   Py_XDECREF(mro);
+  Py_DECREF((PyObject *)type);
   PyTypedcall_RestoreError(saved);
   return is_called;
 }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "tests/support/embedded.h"
+#include "tests/support/fleeting.h"
 #include "typedcall/overload_choice.h"
 
 namespace {
@@ -188,6 +189,18 @@ TEST(Ranks, FloatingTypesLoseDigits) {
   EXPECT_EQ(PyNativeChoice_LosesDigits({PyNativeType_##NAME, PyNativePointer_TO}), 0) << LETTERS;
   PyNativeType_VALUE_LIST(ROW)
 #undef ROW
+}
+
+// The look-up of `__complex__` may run Python code that frees the argument's class.
+TEST(Rank, AClassThatIsFreedDuringTheLookUp) {
+  Scope scope;
+  scope.Run("class base: __slots__ = ()");
+  const auto rank = [](PyObject *object) {
+    const auto found = typedcall::conversion_rank_of<PyNativeType_ComplexDouble>(
+        object, typedcall::internal::kind_of(object));
+    EXPECT_EQ(found, conversion_rank::none);
+  };
+  EXPECT_EQ(typedcall_test::CountFreed(scope, "__complex__", rank), 1);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "tests/resolve/callables.h"
+#include "tests/support/fleeting.h"
 
 namespace resolve_test {
 namespace {
@@ -217,6 +218,20 @@ TEST_F(Held, AnInstanceThatChangesItsClass) {
   found = {};
   typedcall_test::Collect();
   ExpectGone();
+}
+
+// The look-up of a method's class may run Python code that frees the class of the instance.
+TEST(Owner, AClassThatIsFreedDuringTheLookUp) {
+  typedcall_test::Scope scope;
+  scope.Run("base = list");
+  const Table table{{"O->v", 0, Address(1)}};
+  const auto tag = [&](PyObject *) {
+    // CPython's own look-up does not hold the class.
+    const Ref append = scope.Eval("list.append.__get__(instance)");
+    EXPECT_EQ(PyTypedMethod_TagCallable(Interface(), append.get(), table.get(), nullptr), 1);
+    EXPECT_EQ(PyTypedMethod_UntagDef(Interface(), PyTypedMethod_DefOf(append.get())), 1);
+  };
+  EXPECT_GT(typedcall_test::CountFreed(scope, "append", tag), 0);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include "core/extensible_type.h"
 #include "tests/resolve/callables.h"
+#include "tests/support/fleeting.h"
 #include "typedcall/call_site.h"
 
 namespace {
@@ -163,6 +164,21 @@ TEST_F(NativeCallable, ACallSiteRemembersNothingOfAClassThatChangedDuringTheSear
   scope.Run("assert type(instance) is Plain\nchanging.clear()");
   EXPECT_EQ(Find(Interface(), instance.get(), "l->l"), "l->l 1 instance slot");
   EXPECT_EQ(find(instance.get()), Address(1));
+}
+
+// A look-up may run Python code that frees the callable's class.
+TEST_F(NativeCallable, AClassThatIsFreedDuringTheLookUp) {
+  scope.Set("base", type.get());
+  for (const char *name : {"__call__", static_cast<const char *>(nullptr)}) {
+    for (const PyNativeCallableTable *table :
+         {one.get(), static_cast<decltype(one.get())>(nullptr)}) {
+      const auto refuse = [&](PyObject *instance) {
+        reinterpret_cast<Instance *>(instance)->table = table;
+        EXPECT_EQ(Refusal(Interface(), instance, "g->g").find("TypeError: '"), 0u);
+      };
+      EXPECT_GT(typedcall_test::CountFreed(scope, name, refuse), 0);
+    }
+  }
 }
 
 // The table of an instance takes precedence over a tag.

@@ -129,6 +129,8 @@ constexpr bool python_can_get = std::is_void_v<T> || is_convertible_type<T> || h
 
 /// Returns 1 if the type has `__complex__`, 0 if not, or -1 with MemoryError set.
 inline int has_complex_method(PyTypeObject *type) {
+  // A key of a namespace may have an `__eq__` that releases the type.
+  const object_ref kept = object_ref::borrow(reinterpret_cast<PyObject *>(type));
   const object_ref name = object_ref::steal(PyUnicode_FromString("__complex__"));
   return !name ? -1 : _PyType_Lookup(type, name.get()) != nullptr ? 1 : 0;
 }
@@ -169,7 +171,8 @@ constexpr std::uint64_t ranks_of = PyNativeChoice_Row(native_type<T>());
 
 /// Returns the rank of `object` for a parameter of type T. `kind` must be
 /// internal::kind_of(object). Sets an exception only if it returns conversion_rank::raised. Runs no
-/// Python code, except for a `__buffer__` method that is written in Python. GIL: held.
+/// Python code, except for a `__buffer__` method that is written in Python, and the `__eq__` of a
+/// namespace's key when it looks up `__complex__`. GIL: held.
 template <class T>
 conversion_rank conversion_rank_of(PyObject *object, PyNativeGiven kind) {
   if constexpr (internal::is_tried<T>) {

@@ -146,9 +146,10 @@ inline bool is_method_in_class_body(PyObject *object) {
 /// table, whose entries then have no signature.
 TYPEDCALL_COLD inline void add_advice(text *to, const PyTypedcall_Interface *interface,
                                       PyObject *callable, bool has_table) {
-  PyTypeObject *type = Py_TYPE(callable);
+  // This look-up, and SlotIsCalled below, may run Python code that changes the callable's class.
   const bool has_slot = PyCustomSlots_Find(callable, PYCUSTOMSLOT_NATIVECALLABLE_ID,
                                            PYCUSTOMSLOT_NATIVECALLABLE_EXPECTED_POS) != nullptr;
+  PyTypeObject *type = Py_TYPE(callable);
   if (has_table && !has_slot && interface != nullptr) {
     to->add("its tag has no entry with a signature");
   } else if (type == &PyFunction_Type) {
@@ -179,7 +180,7 @@ TYPEDCALL_COLD inline void add_advice(text *to, const PyTypedcall_Interface *int
   } else if (PyNativeCallable_Internal_SlotIsCalled(type)) {
     to->add("its native-callable slot (SEP 201) offers nothing now");
   } else {
-    to->add("'").add(type->tp_name);
+    to->add("'").add(Py_TYPE(callable)->tp_name);
     to->add("' overrides __call__, but its native-callable slot (SEP 201) is for another __call__");
   }
 }
