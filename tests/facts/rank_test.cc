@@ -200,7 +200,7 @@ TEST(Rank, AClassThatIsFreedDuringTheLookUp) {
         object, typedcall::internal::kind_of(object));
     EXPECT_EQ(found, conversion_rank::none);
   };
-  EXPECT_EQ(typedcall_test::CountFreed(scope, "__complex__", rank), 1);
+  EXPECT_GT(typedcall_test::CountFreed(scope, "__complex__", rank), 0);
 }
 
 }  // namespace

@@ -181,6 +181,30 @@ TEST_F(NativeCallable, AClassThatIsFreedDuringTheLookUp) {
   }
 }
 
+// A callable's name depends on the class of its `__self__`, which its metaclass may free.
+TEST_F(NativeCallable, ASelfWhoseClassIsFreedDuringTheLookUp) {
+  scope.Run("class base: __slots__ = ()");
+  ASSERT_TRUE(scope.Run(typedcall_test::kFleeting));
+  ASSERT_TRUE(
+      scope.Run("def look_up(cls, name):\n"
+                "    if name == '__qualname__':\n"
+                "        instance.__class__ = plain\n"
+                "        gc.collect()\n"
+                "        return 'C'\n"
+                "    was_held.append(watched() is not None)\n"
+                "    return type.__getattribute__(cls, name)\n"
+                "fleeting(base, None)\n"
+                "type(type(instance)).__getattribute__ = look_up\n"
+                "class Callable:\n"
+                "    def __call__(self): pass\n"
+                "named = Callable()\n"
+                "named.__self__, named.__qualname__, named.__name__ = instance, 'C.f', 'f'\n"));
+  const Ref named = scope.Eval("named");
+  EXPECT_EQ(Refusal(Interface(), named.get(), "l->l").find("TypeError: f "), 0u);
+  typedcall_test::Collect();
+  EXPECT_TRUE(scope.Run("assert was_held == [True] and watched() is None, (was_held, watched())"));
+}
+
 // The table of an instance takes precedence over a tag.
 TEST_F(NativeCallable, ACallSiteSeesATableThatComesAfterTheTag) {
   const Table row{{"l->l", 0, Address(7)}};

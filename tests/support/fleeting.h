@@ -3,6 +3,8 @@
 #ifndef TYPEDCALL_TESTS_SUPPORT_FLEETING_H_
 #define TYPEDCALL_TESTS_SUPPORT_FLEETING_H_
 
+#include <gtest/gtest.h>
+
 #include <string>
 
 #include "tests/support/embedded.h"
@@ -12,11 +14,13 @@ namespace typedcall_test {
 /// fleeting(base, name) returns an instance of a subclass of `base`. A look-up of `name`, or of
 /// __customslots__ if `name` is None, calls count().
 constexpr char kFleeting[] =
+    "import gc, weakref\n"
     "def count():\n"
     "    global turns\n"
     "    turns -= 1\n"
     "    if turns == 0:\n"
     "        instance.__class__ = plain\n"
+    "        gc.collect()\n"
     "        was_held.append(watched() is not None)\n"
     "turns = 0\n"
     "was_held = []\n"
@@ -45,7 +49,7 @@ constexpr char kFleeting[] =
     "    skipped = 1\n"
     "    made.__bases__ = made.__bases__\n"
     "    assert made.__mro__[0] is armed\n"
-    "    watched = __import__('weakref').ref(made)\n"
+    "    watched = weakref.ref(made)\n"
     "    instance = made()\n"
     "    return instance\n";
 
@@ -65,7 +69,7 @@ int CountFreed(Scope &scope, const char *name, const Use &use) {
     EXPECT_TRUE(scope.Run(("turns = " + std::to_string(turn)).c_str())) << TakeError();
     use(instance.get());
     EXPECT_EQ(TakeError(), "");
-    Collect();  // free-threaded builds free classes only here
+    Collect();  // free-threaded builds free classes only in a collection
     freed += scope.Eval("watched() is None").get() == Py_True;
   }
   EXPECT_TRUE(scope.Run("assert all(was_held), was_held")) << TakeError();

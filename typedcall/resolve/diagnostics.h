@@ -64,14 +64,14 @@ TYPEDCALL_COLD inline bool is_of_hidden_record(PyObject *callable, const text &q
   const object_ref self = object_ref::steal(PyObject_GetAttrString(callable, "__self__"));
   clear_failed_look_up();
   if (!self || PyErr_Occurred() != nullptr) return false;
-  auto *const type = reinterpret_cast<PyObject *>(Py_TYPE(self.get()));
+  const auto type = object_ref::borrow(reinterpret_cast<PyObject *>(Py_TYPE(self.get())));
   text of_type;
-  add_attribute(&of_type, type, "__qualname__");
+  add_attribute(&of_type, type.get(), "__qualname__");
   of_type.add(".").add(name);
   if (PyErr_Occurred() != nullptr || std::strcmp(qualified.c_str(), of_type.c_str()) != 0) {
     return false;
   }
-  const object_ref method = object_ref::steal(PyObject_GetAttrString(type, name.c_str()));
+  const object_ref method = object_ref::steal(PyObject_GetAttrString(type.get(), name.c_str()));
   clear_failed_look_up();
   return !method;
 }
