@@ -69,14 +69,17 @@ static inline const PyExtensibleTypeData *PyTC_Data(PyTypeObject *type) {
 #else
 
 // Resolves a type for which the metaclass's __init__ has not run. Returns true on success. Needs
-// the GIL, because another thread may change the MRO.
+// the GIL, because another thread may change the MRO. `interface` may be NULL.
 static inline TYPEDCALL_COLD int PyTC_ResolveHeld(const PyTypedcall_Interface *interface,
                                                   PyTypeObject *type,
                                                   const PyExtensibleTypeData *data) {
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
-  // Reading the class body's slots can run code that releases the type.
+  // Finding the interface and reading the class body's slots can run code that releases the type.
   Py_INCREF((PyObject *)type);
-  const int failed = interface->resolve(interface->state, type, NULL, 0);
+  if (interface == NULL) interface = PyTypedcall_Peek();
+  PyTypeObject *metaclass = interface != NULL ? interface->metaclass(interface->state) : NULL;
+  const int is_ours = metaclass != NULL && PyType_IsSubtype(Py_TYPE((PyObject *)type), metaclass);
+  const int failed = !is_ours || interface->resolve(interface->state, type, NULL, 0) != 0;
   if (failed) PyTC_PostponeInterrupt();
   const int found = !failed && PyTypedcall_LOAD_ACQUIRE(&data->magic) == PyExtensibleType_MAGIC &&
                     !PyTC_IsUnshared(type);
@@ -96,12 +99,7 @@ static inline TYPEDCALL_RARE int PyTC_ResolveNow(PyTypeObject *type,
 #ifndef Py_GIL_DISABLED  // free-threaded builds wait for the thread that resolves the type
   if (PyTypedcall_LOAD_RELAXED(&data->magic) != 0) return 0;
 #endif
-  if (!PyTypedcall_IsAttached()) return 0;
-  const PyTypedcall_Interface *interface = PyTypedcall_Peek();
-  if (interface == NULL) return 0;
-  PyTypeObject *metaclass = interface->metaclass(interface->state);
-  if (metaclass == NULL || !PyType_IsSubtype(Py_TYPE(type), metaclass)) return 0;
-  return PyTC_ResolveHeld(interface, type, data);
+  return PyTypedcall_IsAttached() && PyTC_ResolveHeld(NULL, type, data);
 }
 #pragma GCC diagnostic pop
 

@@ -115,9 +115,11 @@ static inline PyObject *PyTC_OfSys(const char *name) {
 // if memory runs out.
 static inline int PyTC_IsRunning(void) {
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
-  PyObject *modules = PyTC_OfSys("modules"), *version = PyTC_OfSys("hexversion");
+  PyObject *found = PyTC_OfSys("modules");
+  int is_running = found != NULL && PyDict_Check(found);
+  if (!is_running) is_running = (found = PyTC_OfSys("hexversion")) != NULL && PyLong_Check(found);
   PyTypedcall_RestoreError(saved);
-  return (modules != NULL && PyDict_Check(modules)) || (version != NULL && PyLong_Check(version));
+  return is_running;
 }
 
 static inline TYPEDCALL_COLD void PyTC_CapsuleDied(PyObject *capsule);

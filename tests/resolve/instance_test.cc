@@ -205,6 +205,27 @@ TEST_F(NativeCallable, ASelfWhoseClassIsFreedDuringTheLookUp) {
   EXPECT_TRUE(scope.Run("assert was_held == [True] and watched() is None, (was_held, watched())"));
 }
 
+// On CPython 3.13, gc.get_objects() contains the interpreter's dictionary. Its keys are compared to
+// find the interface.
+TEST_F(NativeCallable, AClassThatIsFreedWhileTheInterfaceIsFound) {
+  scope.Set("base", type.get());
+  ASSERT_TRUE(scope.Run(typedcall_test::kFleeting));
+  PyObject *dict = PyInterpreterState_GetDict(PyInterpreterState_Get());
+  const Ref name = Ref::Steal(PyUnicode_FromString(PyTypedcall_CAPSULE_NAME));
+  const Ref capsule = Ref::Borrow(PyDict_GetItem(dict, name.get()));
+  scope.Set("name", name.get());
+  const Ref key = scope.Eval("Key(name)");
+  const Ref instance = scope.Eval("fleeting(base, None)");
+  ASSERT_EQ(PyDict_DelItem(dict, name.get()), 0);
+  ASSERT_EQ(PyDict_SetItem(dict, key.get(), Py_None), 0);
+  ASSERT_EQ(PyDict_SetItem(dict, name.get(), capsule.get()), 0);
+  scope.Run("turns = 1");
+  EXPECT_EQ(PyCustomSlots_Find(instance.get(), PYCUSTOMSLOT_NATIVECALLABLE_ID, 0), nullptr);
+  EXPECT_EQ(PyDict_DelItem(dict, key.get()), 0);
+  typedcall_test::Collect();
+  EXPECT_TRUE(scope.Run("assert was_held == [True] and watched() is None, (was_held, watched())"));
+}
+
 // The table of an instance takes precedence over a tag.
 TEST_F(NativeCallable, ACallSiteSeesATableThatComesAfterTheTag) {
   const Table row{{"l->l", 0, Address(7)}};
