@@ -69,14 +69,13 @@ static inline const PyExtensibleTypeData *PyTC_Data(PyTypeObject *type) {
 #else
 
 // Resolves a type for which the metaclass's __init__ has not run. Returns true on success. Needs
-// the GIL, because another thread may change the MRO. `interface` may be NULL.
-static inline TYPEDCALL_COLD int PyTC_ResolveHeld(const PyTypedcall_Interface *interface,
-                                                  PyTypeObject *type,
+// the GIL, because another thread may change the MRO.
+static inline TYPEDCALL_COLD int PyTC_ResolveHeld(PyTypeObject *type,
                                                   const PyExtensibleTypeData *data) {
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
   // Finding the interface and reading the class body's slots can run code that releases the type.
   Py_INCREF((PyObject *)type);
-  if (interface == NULL) interface = PyTypedcall_Peek();
+  const PyTypedcall_Interface *interface = PyTypedcall_Peek();
   PyTypeObject *metaclass = interface != NULL ? interface->metaclass(interface->state) : NULL;
   const int is_ours = metaclass != NULL && PyType_IsSubtype(Py_TYPE((PyObject *)type), metaclass);
   const int failed = !is_ours || interface->resolve(interface->state, type, NULL, 0) != 0;
@@ -99,7 +98,7 @@ static inline TYPEDCALL_RARE int PyTC_ResolveNow(PyTypeObject *type,
 #ifndef Py_GIL_DISABLED  // free-threaded builds wait for the thread that resolves the type
   if (PyTypedcall_LOAD_RELAXED(&data->magic) != 0) return 0;
 #endif
-  return PyTypedcall_IsAttached() && PyTC_ResolveHeld(NULL, type, data);
+  return PyTypedcall_IsAttached() && PyTC_ResolveHeld(type, data);
 }
 #pragma GCC diagnostic pop
 

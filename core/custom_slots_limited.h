@@ -15,9 +15,9 @@
 
 /// The data that the functions below need. Keep it in the module's state, never in a C static.
 typedef struct PyCustomSlots_Limited {
-  const PyTypedcall_Interface *interface;
-  PyTypeObject *metaclass;  ///< borrowed; lives as long as the interpreter
-  Py_ssize_t offset;        ///< bytes from the start of a type to its PyExtensibleTypeData
+  const PyTypedcall_Interface *interface;  ///< for functions that take one
+  PyTypeObject *metaclass;                 ///< borrowed; lives as long as the interpreter
+  Py_ssize_t offset;  ///< bytes from the start of a type to its PyExtensibleTypeData
 } PyCustomSlots_Limited;
 
 /// Fills `out`. Call this on import. Returns 0, or -1 with an exception set. GIL: held.
@@ -45,7 +45,7 @@ static inline const PyExtensibleTypeData *PyTC_LimitedData(const PyCustomSlots_L
   if (PyTypedcall_LIKELY(PyTypedcall_LOAD_ACQUIRE(&data->magic) == PyExtensibleType_MAGIC)) {
     return data;
   }
-  if (attached && PyTC_ResolveHeld(api->interface, type, data)) return data;
+  if (attached && PyTC_ResolveHeld(type, data)) return data;
 #else
   (void)api, (void)type, (void)attached;
 #endif

@@ -148,7 +148,7 @@ static inline TYPEDCALL_RARE PyObject *PyTC_Look(PyObject *dict, const char *nam
   Py_INCREF(dict);
   PyObject *key = PyUnicode_FromString(name);
   PyObject *value = key != NULL ? PyTC_GetItem(dict, key) : NULL;
-  if (PyErr_Occurred()) PyTC_PostponeInterrupt();
+  PyTC_PostponeInterrupt();
   PyErr_Clear();
   Py_XDECREF(key);
   Py_DECREF(dict);

@@ -223,9 +223,10 @@ static inline int PyTC_RaiseInterrupt(void *unused) {
   return -1;
 }
 
-// Call this before discarding an exception. A KeyboardInterrupt is raised again later. GIL: held.
+// Call this before discarding an exception, if there is one. A KeyboardInterrupt is raised again
+// later. GIL: held.
 static inline void PyTC_PostponeInterrupt(void) {
-  if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) {
+  if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) {
     (void)Py_AddPendingCall(PyTC_RaiseInterrupt, NULL);
   }
 }

@@ -137,6 +137,37 @@ PyNative_INLINE int PyNativeCallable_IsWellFormed(uintptr_t flags, PyNativeType 
          PyNativeKind_HasErrorValue(PyNativeType_Kind(result));
 }
 
+#ifndef Py_LIMITED_API
+// Returns a new reference to the attribute that `type` has or inherits, unbound. Returns NULL with
+// MemoryError set, or with no exception set if there is no such attribute. Holds the type and its
+// bases, because a key of a namespace may have an `__eq__` that releases them. The functions
+// Py_IncRef and Py_DecRef keep every consumer smaller than the macros would. GIL: held.
+static inline TYPEDCALL_COLD PyObject *PyNativeCallable_Internal_Inherited(PyTypeObject *type,
+                                                                           const char *name) {
+  PyObject *key = PyUnicode_FromString(name), *found = NULL;
+  if (key == NULL) return NULL;
+  Py_IncRef((PyObject *)type);
+#ifdef PYPY_VERSION  // its look-up holds the bases
+  found = _PyType_Lookup(type, key);
+  Py_IncRef(found);
+#else
+  PyObject *mro = PyTC_Mro(type);
+  if (mro != NULL) {
+#ifdef Py_GIL_DISABLED
+    found = _PyType_LookupRef(type, key);
+#else
+    found = _PyType_Lookup(type, key);
+    Py_IncRef(found);
+#endif
+    Py_DecRef(mro);
+  }
+#endif
+  Py_DecRef((PyObject *)type);
+  Py_DecRef(key);
+  return found;
+}
+#endif
+
 // With the limited API, core/custom_slots_limited.h finds the slot.
 #if !defined(Py_LIMITED_API) && !defined(PYPY_VERSION)
 /// Returns the table of an instance whose type has the native-callable slot, or NULL. The table is
@@ -157,34 +188,32 @@ static inline const PyNativeCallableTable *PyNativeCallable_InstanceTable(PyObje
 // True if `type` uses the `__call__` of the slot's owner, the last type in the MRO with the slot.
 // The `__call__` attributes are compared, because all classes with a `__call__` in Python have the
 // same tp_call. Also false if a type in between has its own slot and `__call__`, which only costs
-// speed. Holds the type: a key of a base's namespace may have an `__eq__` that releases it.
+// speed. Holds the type: the look-ups may run Python code that releases it.
 static inline TYPEDCALL_COLD int PyNativeCallable_Internal_SlotIsCalled(PyTypeObject *type) {
-  PyTypeObject *owner = type;
+  int is_called = 0;
   const PyTypedcall_SavedError saved = PyTypedcall_SaveError();
-  Py_INCREF((PyObject *)type);
+  Py_IncRef((PyObject *)type);
   PyObject *mro = PyTC_Mro(type);
-  for (Py_ssize_t i = 0; mro != NULL && i < PyTuple_GET_SIZE(mro); ++i) {
-    PyTypeObject *base = (PyTypeObject *)PyTuple_GET_ITEM(mro, i);
-    const PyExtensibleTypeData *data = PyTC_Data(base);
-    for (Py_ssize_t at = 0; data != NULL && at < data->count; ++at) {
-      if (data->table[at].id == PYCUSTOMSLOT_NATIVECALLABLE_ID) owner = base;
+  if (mro != NULL) {
+    PyTypeObject *owner = type;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(mro); ++i) {
+      PyTypeObject *base = (PyTypeObject *)PyTuple_GET_ITEM(mro, i);
+      const PyExtensibleTypeData *data = PyTC_Data(base);
+      for (Py_ssize_t at = 0; data != NULL && at < data->count; ++at) {
+        if (data->table[at].id == PYCUSTOMSLOT_NATIVECALLABLE_ID) owner = base;
+      }
     }
+    is_called = owner == type;
+    if (!is_called) {
+      PyObject *own = PyNativeCallable_Internal_Inherited(owner, "__call__");
+      PyObject *found = own != NULL ? PyNativeCallable_Internal_Inherited(type, "__call__") : NULL;
+      is_called = own != NULL && own == found && owner->tp_call == type->tp_call;
+      Py_DecRef(own);
+      Py_DecRef(found);
+    }
+    Py_DecRef(mro);
   }
-  int is_called = mro != NULL && owner == type;
-  PyObject *name = is_called || mro == NULL ? NULL : PyUnicode_FromString("__call__");
-  if (name != NULL) {
-#ifdef Py_GIL_DISABLED
-    PyObject *own = _PyType_LookupRef(owner, name), *found = _PyType_LookupRef(type, name);
-    Py_XDECREF(own);  // the types hold references
-    Py_XDECREF(found);
-#else
-    PyObject *own = _PyType_Lookup(owner, name), *found = _PyType_Lookup(type, name);
-#endif
-    is_called = own != NULL && own == found && owner->tp_call == type->tp_call;
-  }
-  Py_XDECREF(name);
-  Py_XDECREF(mro);
-  Py_DECREF((PyObject *)type);
+  Py_DecRef((PyObject *)type);
   PyTypedcall_RestoreError(saved);
   return is_called;
 }

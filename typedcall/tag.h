@@ -173,19 +173,9 @@ static inline int PyNativeCallable_UntagObject(const PyTypedcall_Interface *inte
 }
 
 // Returns a new reference to the class from which `type` inherits `def`. Returns NULL without an
-// exception if there is no such class. Holds the type and its bases, which hold what is found: a
-// key of a namespace may have an `__eq__` that releases them.
+// exception if there is no such class.
 static inline PyObject *PyTypedMethod_Internal_ClassOf(PyTypeObject *type, const PyMethodDef *def) {
-  Py_INCREF((PyObject *)type);
-  PyObject *mro = PyTC_Mro(type);
-  PyObject *name = PyUnicode_FromString(def->ml_name);
-#ifdef Py_GIL_DISABLED
-  PyObject *found = name != NULL ? _PyType_LookupRef(type, name) : NULL;
-#else
-  PyObject *found = name != NULL ? _PyType_Lookup(type, name) : NULL;
-  Py_XINCREF(found);
-#endif
-  Py_XDECREF(name);
+  PyObject *found = PyNativeCallable_Internal_Inherited(type, def->ml_name);
   PyErr_Clear();
   PyObject *owner = NULL;
   if (found != NULL && PyTypedMethod_IsUnbound(found)) {
@@ -194,8 +184,6 @@ static inline PyObject *PyTypedMethod_Internal_ClassOf(PyTypeObject *type, const
   }
   Py_XINCREF(owner);
   Py_XDECREF(found);
-  Py_XDECREF(mro);
-  Py_DECREF((PyObject *)type);
   return owner;
 }
 

@@ -239,36 +239,34 @@ TEST(Owner, AClassThatIsFreedDuringTheLookUp) {
 // The look-up may also run Python code that frees the base where the method was found.
 TEST(Owner, ABaseThatIsFreedDuringTheLookUp) {
   typedcall_test::Scope scope;
-  ASSERT_TRUE(
-      scope.Run("import gc, weakref\n"
-                "class Meta(type):\n"
-                "    def mro(cls):\n"
-                "        if not is_odd: return super().mro()\n"
-                "        return [*([base] if cls.__name__ == 'Late' else []), list, object]\n"
-                "class Key:\n"
-                "    def __hash__(self): return hash('append')\n"
-                "    def __eq__(self, other):\n"
-                "        global base\n"
-                "        if is_on and base:\n"
-                "            type(instance).__bases__ = (other_base,)\n"
-                "            base = None\n"
-                "            gc.collect()\n"
-                "        return False\n"
-                "is_odd = is_on = False\n"
-                "base = Meta('Base', (list,), {'__slots__': (), Key(): 0, 'append': lambda: 0})\n"
-                "other_base = Meta('Other', (list,), {'__slots__': ()})\n"
-                "instance = Meta('Late', (base,), {'__slots__': ()})()\n"
-                "is_odd = True\n"
-                "base.__bases__ = base.__bases__\n"
-                "is_odd = False\n"
-                "watched = weakref.ref(base)\n"
-                "append = list.append.__get__(instance)\n"
-                "is_on = True\n"));
+  ASSERT_TRUE(scope.Run(typedcall_test::kFleeting));
+  ASSERT_TRUE(scope.Run(
+      "class Meta(type):\n"
+      "    def mro(cls):\n"
+      "        if not is_odd: return super().mro()\n"
+      "        return [*([base] if cls.__name__ == 'Late' else []), list, object]\n"
+      "def count():\n"
+      "    global base\n"
+      "    if is_on and base:\n"
+      "        type(instance).__bases__ = (other_base,)\n"
+      "        base = None\n"
+      "        gc.collect()\n"
+      "        was_held.append(watched() is not None)\n"
+      "is_odd = is_on = False\n"
+      "base = Meta('Base', (list,), {'__slots__': (), Key('append'): 0, 'append': lambda: 0})\n"
+      "other_base = Meta('Other', (list,), {'__slots__': ()})\n"
+      "instance = Meta('Late', (base,), {'__slots__': ()})()\n"
+      "is_odd = True\n"
+      "base.__bases__ = base.__bases__\n"
+      "is_odd = False\n"
+      "watched = weakref.ref(base)\n"
+      "append = list.append.__get__(instance)\n"
+      "is_on = True\n"));
   const Ref append = scope.Eval("append");
   EXPECT_EQ(PyTypedMethod_TagCallable(Interface(), append.get(), kAppend.get(), nullptr), 1);
   EXPECT_EQ(PyTypedMethod_UntagDef(Interface(), PyTypedMethod_DefOf(append.get())), 1);
   typedcall_test::Collect();
-  EXPECT_TRUE(scope.Run("assert watched() is None"));
+  EXPECT_TRUE(scope.Run("assert was_held == [True] and watched() is None, (was_held, watched())"));
 }
 
 }  // namespace

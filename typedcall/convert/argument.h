@@ -7,6 +7,7 @@
 #include "typedcall/convert/buffer.h"
 #include "typedcall/convert/convert.h"
 #include "typedcall/convert/kind_of.h"
+#include "typedcall/native_callable.h"
 #include "typedcall/overload_choice.h"
 
 namespace typedcall {
@@ -129,10 +130,9 @@ constexpr bool python_can_get = std::is_void_v<T> || is_convertible_type<T> || h
 
 /// Returns 1 if the type has `__complex__`, 0 if not, or -1 with MemoryError set.
 inline int has_complex_method(PyTypeObject *type) {
-  // A key of a namespace may have an `__eq__` that releases the type.
-  const object_ref kept = object_ref::borrow(reinterpret_cast<PyObject *>(type));
-  const object_ref name = object_ref::steal(PyUnicode_FromString("__complex__"));
-  return !name ? -1 : _PyType_Lookup(type, name.get()) != nullptr ? 1 : 0;
+  const object_ref found =
+      object_ref::steal(PyNativeCallable_Internal_Inherited(type, "__complex__"));
+  return found ? 1 : PyErr_Occurred() != nullptr ? -1 : 0;
 }
 
 /// Call this after an object has failed to convert to a pointer or a buffer. Clears the exception
