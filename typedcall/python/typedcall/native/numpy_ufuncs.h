@@ -11,7 +11,8 @@ namespace typedcall::python {
 
 using inner_loop = void (*)(char **, const std::intptr_t *, const std::intptr_t *, void *);
 
-/// The first fields of NumPy's PyUFuncObject, which are the same in NumPy 1 and 2.
+/// The first fields of NumPy's PyUFuncObject, which are the same in NumPy 1 and 2. The last four
+/// pointers before op_flags have had other names.
 struct ufunc_fields {
   PyObject_HEAD
   int nin, nout, nargs, identity;
@@ -22,7 +23,12 @@ struct ufunc_fields {
   const char *types;
   const char *doc;
   void *ptr;
-  PyObject *obj;
+  PyObject *obj, *userloops;
+  int core_enabled, core_num_dim_ix;
+  int *core_num_dims, *core_dim_ixs, *core_offsets;
+  const char *core_signature;
+  void *type_resolver, *loop_selector, *vectorcall, *mask_selector;
+  std::uint32_t *op_flags;  // for each array; 0 means NumPy's default
 };
 
 // Indices into NumPy's table of ufunc functions, from numpy/core/code_generators/numpy_api.py. The
@@ -34,6 +40,16 @@ inline constexpr struct {
 } kGenericLoops[] = {
     {5, "d->d"}, {6, "f->f"}, {7, "g->g"}, {14, "ff->f"}, {15, "dd->d"}, {16, "gg->g"},
 };
+
+// NumPy's iterator flags for an output, without OVERLAP_ASSUME_ELEMENTWISE: if the
+// output overlaps an input, NumPy lets the loop write to a copy, even if both are the same array.
+// These are the flags of matmul.
+inline constexpr std::uint32_t kCopiedIfOverlapping = 0x00040000     // WRITEONLY
+                                                      | 0x00100000   // ALIGNED
+                                                      | 0x00800000   // UPDATEIFCOPY
+                                                      | 0x01000000   // ALLOCATE
+                                                      | 0x02000000   // NO_SUBTYPE
+                                                      | 0x08000000;  // NO_BROADCAST
 
 // Indices into NumPy's table of array functions, from the same file.
 inline constexpr int kGetVersion = 0, kArrayType = 2;

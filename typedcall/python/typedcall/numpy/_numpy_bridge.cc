@@ -11,6 +11,7 @@
 #include "typedcall/provider.h"
 
 // After Python.h.
+#include <cstring>
 #include <memory>
 #include <new>
 #include <string>
@@ -197,6 +198,19 @@ bool add_row_loop(ufunc_memory *memory, PyObject *row, int arrays) {
   return true;
 }
 
+/// Makes NumPy copy the outputs of a generalised ufunc that overlap inputs. By default, NumPy
+/// passes an output that is also an input to the loop, and the function would write to its own
+/// input. Returns false with ImportError set if NumPy's layout is unknown.
+bool separate_outputs(const ufunc_fields *made, const char *core) {
+  bool is_known = made->core_enabled == 1 && std::strcmp(made->core_signature, core) == 0;
+  for (int i = 0; is_known && i < made->nargs; ++i) is_known = made->op_flags[i] == 0;
+  for (int i = made->nin; is_known && i < made->nargs; ++i) {
+    made->op_flags[i] = typedcall::python::kCopiedIfOverlapping;
+  }
+  if (!is_known) PyErr_SetString(PyExc_ImportError, "typedcall does not know NumPy's ufuncs");
+  return is_known;
+}
+
 PyObject *make_ufunc(PyObject *module, const char *name, const char *doc, PyObject *rows,
                      PyObject *type_numbers, int nin, int nout, const char *core,
                      PyObject *origin) {
@@ -255,6 +269,7 @@ PyObject *make_ufunc(PyObject *module, const char *name, const char *doc, PyObje
     reinterpret_cast<memory_object *>(owner)->memory = memory;
     Py_DECREF(owner);
   }  // if NumPy's layout is unknown, the memory is never freed
+  if (ufunc != nullptr && *core != '\0' && !separate_outputs(fields, core)) Py_CLEAR(ufunc);
   return ufunc;
 }
 

@@ -281,7 +281,7 @@ def ufunc(f: Any, name: str | None = None, *, signature: str | None = None) -> A
     buffer is a row of an array. Rows with gaps are copied. `signature` declares in NumPy's notation which lengths are
     equal, as in `(n),(n)->()`. By default, each buffer has its own length. `signature` also declares which buffers are
     outputs. Outputs come before the result, in the order of the arguments. With `(n)->(n)`, a function `*kd*d->v`
-    writes to an output, and a function `*d->v` changes a copy of the input.
+    writes to an output, and a function `*d->v` changes a copy of the input. NumPy copies outputs that overlap inputs.
 
     NumPy calls loops without the GIL. Loops of overloads that may raise or are not thread-safe acquire the GIL. If an
     overload falls back for an element, `f` is called. After an exception, the rest of the output is unchanged,

@@ -1,0 +1,224 @@
+"""Tests ufuncs whose operands overlap. Their results must be those of arrays that do not overlap."""
+
+import ctypes
+import random
+import unittest
+
+import adapter_support
+import support
+import typedcall
+from typedcall import Flags
+
+numpy = adapter_support.library("numpy")
+
+
+def rows(count):
+    """Returns the prototype of a C function that takes this many rows of doubles."""
+    return ctypes.CFUNCTYPE(None, *[ctypes.POINTER(ctypes.c_double), ctypes.c_ssize_t] * count)
+
+
+# These functions read elements of their inputs after they have written to their outputs.
+
+
+@rows(2)
+def reverse(x, count, y, _):
+    for i in range(count):
+        y[i] = x[count - 1 - i]
+
+
+@rows(3)
+def sums_and_reverse(x, count, y, _, z, __):
+    for i in range(count):
+        y[i] = x[i] + (y[i - 1] if i else 0)
+        z[i] = x[count - 1 - i]
+
+
+@rows(3)
+def add_reversed(x, count, y, _, z, __):
+    for i in range(count):
+        z[i] = x[i] + 100 * y[count - 1 - i]
+
+
+@rows(2)
+def add_to(x, count, y, _):
+    for i in range(count):
+        y[i] = y[i] + 100 * x[count - 1 - i]
+
+
+@ctypes.CFUNCTYPE(ctypes.c_long, *[ctypes.POINTER(ctypes.c_long), ctypes.c_ssize_t] * 2)
+def of_ints(x, count, y, _):
+    for i in range(count):
+        y[i] = x[count - 1 - i] + 1000
+    return x[0] if count else -1
+
+
+@ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_double), ctypes.c_ssize_t, ctypes.POINTER(ctypes.c_double),
+                  ctypes.c_ssize_t)
+def reverse_or_fall_back(x, count, y, _):
+    if count and x[0] % 2:
+        return 1
+    for i in range(count):
+        y[i] = x[count - 1 - i]
+    return 0
+
+
+def reversed_in_python(x, y):
+    y[:] = x[::-1]
+
+
+def made(function, signature, core, python=None, flags=Flags.ACQUIRES_GIL):
+    tagged = python or (lambda *given: None)
+    typedcall.tag(tagged, signature, ctypes.cast(function, ctypes.c_void_p), flags=int(flags))
+    return typedcall.ufunc(tagged, signature=core)
+
+
+#: A ufunc and its results for rows that do not overlap.
+UFUNCS = {
+    "reverse": (made(reverse, "*kd*d->v", "(n)->(n)"), lambda x: x[..., ::-1]),
+    "two outputs": (made(sums_and_reverse, "*kd*d*d->v", "(n)->(n),(n)"),
+                    lambda x: (numpy.cumsum(x, -1), x[..., ::-1])),
+    "two inputs": (made(add_reversed, "*kd*kd*d->v", "(n),(n)->(n)"), lambda x, y: x + 100 * y[..., ::-1]),
+    "an input that is written to": (made(add_to, "*kd*d->v", "(n),(n)->(n)"), lambda x, y: y + 100 * x[..., ::-1]),
+    "ints": (made(of_ints, "*kl*l->l", "(n)->(n),()"), lambda x: (x[..., ::-1] + 1000, x[..., 0])),
+    "falling back": (made(reverse_or_fall_back, "*kd*d->i", "(n)->(n)", reversed_in_python,
+                          Flags.ACQUIRES_GIL | Flags.FALLS_BACK), lambda x: x[..., ::-1]),
+}
+SHAPES = [(4,), (3, 4), (2, 5), (1, 1), (3, 0)]
+COUNT = 300
+
+
+def values(name, size):
+    return (numpy.arange(size) ** 2 + 2).astype("l" if name == "ints" else "d")
+
+
+def random_view(made, memory, shape):
+    """Returns a view of this shape whose rows have gaps, lie backwards or overlap. Elements of one view never overlap."""
+    step = made.choice([1, 1, 1, 2, -1, -2])
+    by_row = made.choice([1, 1, 2, -1]) * abs(step) * max(shape[-1], 1)
+    strides = [8 * step] if len(shape) == 1 else [8 * by_row, 8 * step]
+    reach = [(size - 1) * by // 8 for size, by in zip(shape, strides)]
+    least, most = -sum(min(0, each) for each in reach), sum(max(0, each) for each in reach)
+    start = made.randrange(least, least + min(6, memory.size - most - least))
+    return numpy.ndarray(shape, memory.dtype, memory, 8 * start, strides)
+
+
+class Rows(unittest.TestCase):
+    def check(self, name, inputs, outs, **options):
+        """Calls the ufunc with these arrays, some of which share memory."""
+        ufunc, model = UFUNCS[name]
+        wanted = model(*[each.copy() for each in inputs])
+        before = [(each.__array_interface__["data"][0], each.strides) for each in (*inputs, *outs)]
+        ufunc(*inputs, out=outs, **options)
+        for out, each in zip(outs, wanted if isinstance(wanted, tuple) else (wanted,)):
+            self.assertEqual(out.tolist(), each.tolist(), (name, before))
+
+    def test_in_place(self):
+        for shape in SHAPES[:-1]:
+            for name, (ufunc, _) in UFUNCS.items():
+                with self.subTest(name, shape=shape):
+                    x = values(name, numpy.prod(shape)).reshape(shape)
+                    others = [numpy.zeros(shape[:-1] if name == "ints" else shape, x.dtype)] * (ufunc.nout - 1)
+                    self.check(name, [x] * ufunc.nin, (x, *others))
+
+    def test_the_second_output_is_the_input(self):
+        for shape in SHAPES:
+            x = values("two outputs", numpy.prod(shape)).reshape(shape)
+            self.check("two outputs", [x], (numpy.zeros(shape), x))
+
+    def test_one_of_two_inputs_is_the_output(self):
+        for name in ("two inputs", "an input that is written to"):
+            for i in range(2):
+                with self.subTest(name, i=i):
+                    inputs = [values(name, 8).reshape(2, 4), numpy.arange(8.0).reshape(2, 4)]
+                    self.check(name, inputs, (inputs[i],))
+
+    def test_a_result_in_the_input(self):
+        x = values("ints", 12).reshape(3, 4)
+        self.check("ints", [x], (numpy.zeros((3, 4), "l"), x[::-1, 1]))
+
+    def test_columns_become_rows(self):
+        x = values("reverse", 9).reshape(3, 3)
+        wanted = x.T[:, ::-1].tolist()
+        UFUNCS["reverse"][0](x, out=x, axes=[(0,), (1,)])
+        self.assertEqual(x.tolist(), wanted)
+
+    def test_arrays_of_other_types(self):
+        x = numpy.arange(1, 5, dtype="f4")
+        UFUNCS["reverse"][0](x, out=x)
+        self.assertEqual(x.tolist(), [4.0, 3.0, 2.0, 1.0])
+
+    def test_random_views(self):
+        generator = random.Random(support.seeds.seed(5201))
+        for _ in range(COUNT):
+            shape = generator.choice(SHAPES)
+            for name, (ufunc, _) in UFUNCS.items():
+                if name == "ints" and 0 in shape:
+                    continue  # there is no first element
+                memory = values(name, 60)
+                inputs = [random_view(generator, memory, shape) for _ in range(ufunc.nin)]
+                outs = [random_view(generator, memory, shape)]
+                if ufunc.nout == 2:  # results are undefined if two outputs overlap each other
+                    outs.append(numpy.zeros(shape[:-1] if name == "ints" else shape, memory.dtype))
+                self.check(name, inputs, tuple(outs))
+
+    def test_rows_that_do_not_overlap_are_not_copied(self):
+        passed = []
+
+        @ctypes.CFUNCTYPE(None, *[ctypes.c_void_p, ctypes.c_ssize_t] * 2)
+        def addresses(x, _, y, __):
+            passed.append((x, y))
+
+        ufunc = made(addresses, "*kd*d->v", "(n)->(n)")
+        both = numpy.zeros((2, 3, 4))
+        for x, y in ((numpy.zeros((3, 4)), numpy.zeros((3, 4))), (both[0], both[1]), (both[:, 0], both[:, 1]),
+                     (both[0, ::-1], both[1, ::-1])):
+            passed.clear()
+            ufunc(x, out=y)
+            self.assertEqual(sorted(passed), sorted((one.ctypes.data, other.ctypes.data) for one, other in zip(x, y)))
+        passed.clear()
+        ufunc(x, out=x)  # this output is copied
+        self.assertEqual(sorted(one for one, _ in passed), sorted(each.ctypes.data for each in x))
+        self.assertFalse({other for _, other in passed} & {each.ctypes.data for each in x})
+
+
+class Elements(unittest.TestCase):
+    """Loops over numbers read an element before they write it, and NumPy copies arrays that are shifted."""
+
+    def test_random_views(self):
+        functions = support.build("typed_functions")
+        generator = random.Random(support.seeds.seed(5202))
+        for function, codes in ((functions.add, "df"), (functions.half, "dlf"), (functions.inc, "lib"),
+                                (functions.absolute, "lLdf"), (functions.half_float, "fl")):
+            ufunc = typedcall.ufunc(function)
+            for _ in range(COUNT):
+                size = generator.choice([1, 5, 1500])
+                memory = (numpy.arange(4 * size + 12) % 100).astype(generator.choice(codes))
+                itemsize = memory.itemsize
+
+                def view():
+                    step = generator.choice([1, 1, 2, -1])
+                    start = generator.randrange(6) + (0 if step > 0 else size)
+                    return numpy.ndarray((size,), memory.dtype, memory, itemsize * start, (itemsize * step,))
+
+                inputs, out = [view() for _ in range(ufunc.nin)], view()
+                wanted = ufunc(*[each.copy() for each in inputs]).astype(out.dtype)
+                ufunc(*inputs, out=out, casting="unsafe")
+                self.assertEqual(out.tolist(), wanted.tolist(), (function, memory.dtype, size))
+
+    def test_reductions_in_place(self):
+        add = typedcall.ufunc(support.build("typed_functions").add)
+        generator = random.Random(support.seeds.seed(5203))
+        for _ in range(COUNT):
+            first = numpy.arange(36).reshape(6, 6).astype(generator.choice("df"))
+            axis, row = generator.randrange(2), generator.randrange(6)
+            found = []
+            for adding in (add, numpy.add):
+                for call in (lambda x: adding.accumulate(x, axis, out=x),
+                             lambda x: adding.accumulate(x[:3], axis, out=x[row // 2:][:3]),
+                             lambda x: adding.reduce(x, axis, out=x[row]),
+                             lambda x: adding.reduceat(x, [0, 2, 4], axis, out=x[:3] if axis == 0 else x[:, 3:]),
+                             lambda x: adding.at(x, [0, row, row], x[row])):
+                    x = first.copy()
+                    call(x)
+                    found.append(x.tolist())
+            self.assertEqual(found[:5], found[5:])
