@@ -104,12 +104,22 @@ class Table(unittest.TestCase):
 class Order(unittest.TestCase):
     def test_it_is_that_of_the_reference(self):
         drawn = random.Random(support.seeds.seed(28))
-        ranks = [matrix_choice.EXACT, matrix_choice.NEAR, matrix_choice.SAFE]
+        ranks = [matrix_choice.EXACT, matrix_choice.NEAR, matrix_choice.SAFE, matrix_choice.NONE]
         for _ in range(3000):
             count = drawn.randrange(4)
             rows = [[drawn.choice(ranks) for _ in range(count)] for _ in range(drawn.randrange(6))]
-            table = b"".join(bytes([max(row, default=0), *row]) for row in rows)
-            self.assertEqual(_native.in_order(table, len(rows)), [*matrix_choice.in_order(rows, rows)], rows)
+            columns = tuple(bytes([255 if row[i] == matrix_choice.NONE else row[i] for row in rows]) for i in range(count))
+            wanted = [*matrix_choice.in_order(rows, rows)]
+            for most in (len(rows), drawn.randrange(len(rows) + 2)):
+                self.assertEqual(_native.in_order(columns, len(rows), most), wanted[:most], rows)
+
+    def test_overloads_that_do_not_accept_an_argument(self):
+        self.assertEqual(_native.in_order((b"\1\xff\0\4", b"\1\0\1\0"), 4, 4), [2, 0])
+
+    def test_columns_that_are_none(self):
+        for columns, rows, error in (([b"\1"], 1, TypeError), ((b"\1",), 2, ValueError), (("\1",), 1, TypeError)):
+            with self.subTest(columns), self.assertRaises(error):
+                _native.in_order(columns, rows, rows)
 
 
 class Wrappers(unittest.TestCase):

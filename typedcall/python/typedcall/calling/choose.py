@@ -88,7 +88,7 @@ def _asked_beyond(capabilities: Flags, entry: Entry, consumer: str) -> str:
 def rows_to_rank(found: list[Entry], kept: list[Entry]) -> tuple[tuple[str, int, int], ...]:
     """Returns the rows of all overloads, for a choice by the arguments' values. An entry that is not in `kept` gets
     the address 0, because the consumer cannot call it."""
-    called = [id(entry) for entry in kept]
+    called = set(map(id, kept))
     among = [entry for entry in found if id(entry) in called or not entry.flags & Flags.DIFFERS]
     return tuple([row_of(entry) if id(entry) in called else (entry.signature, int(entry.flags), 0) for entry in among])
 

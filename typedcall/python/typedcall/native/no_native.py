@@ -219,7 +219,7 @@ def rank(kind: str, letters: str, /) -> int | None:
     raise TypeError(WHY_NOTHING)
 
 
-def in_order(ranks: bytes, rows: int, /) -> list[int]:
+def in_order(columns: tuple[bytes, ...], rows: int, most: int, /) -> list[int]:
     """Always raises TypeError."""
     raise TypeError(WHY_NOTHING)
 

@@ -176,17 +176,30 @@ inline PyObject *rank(const char *kind, const char *letters) {
   return PyLong_FromLong(found);
 }
 
-inline PyObject *in_order(PyObject *ranks, std::size_t rows) {
-  char *bytes;
-  Py_ssize_t size;
-  if (PyBytes_AsStringAndSize(ranks, &bytes, &size) < 0) return nullptr;
-  std::vector<unsigned char> left(bytes, bytes + size);
+inline PyObject *in_order(PyObject *columns, std::size_t rows, std::size_t most) {
+  if (!PyTuple_Check(columns)) return PyErr_Format(PyExc_TypeError, "columns must be a tuple");
+  const auto count = static_cast<std::size_t>(PyTuple_GET_SIZE(columns));
+  std::vector<unsigned char> ranks(rows * (count + 1));
+  for (std::size_t i = 0; i < count; ++i) {
+    char *column;
+    Py_ssize_t size;
+    PyObject *const bytes = PyTuple_GET_ITEM(columns, static_cast<Py_ssize_t>(i));
+    if (PyBytes_AsStringAndSize(bytes, &column, &size) < 0) return nullptr;
+    if (static_cast<std::size_t>(size) != rows) {
+      return PyErr_Format(PyExc_ValueError, "a column has %zd ranks", size);
+    }
+    for (std::size_t row = 0; row < rows; ++row) {
+      unsigned char *const to = &ranks[row * (count + 1)];
+      const unsigned char rank = std::min<unsigned char>(column[row], PyNativeRank_NONE);
+      to[0] = std::max(to[0], to[i + 1] = rank);
+    }
+  }
   object_ref numbers = object_ref::steal(PyList_New(0));
-  if (!numbers || left.size() < rows || rows == 0) return numbers.release();
-  calling::each_best(left.data(), rows, left.size() / rows - 1, [&](std::size_t row) {
+  if (!numbers || most == 0) return numbers.release();
+  calling::each_best(ranks.data(), rows, count, [&](std::size_t row) {
     const object_ref number = object_ref::steal(PyLong_FromSize_t(row));
     if (!number || PyList_Append(numbers.get(), number.get()) < 0) numbers.reset();
-    return bool(numbers);
+    return numbers && --most != 0;
   });
   return numbers.release();
 }
@@ -216,9 +229,10 @@ inline bool answers(const char *offered, const char *asked) {
           "How well a value of a kind in KINDS suits a parameter, 0 being best; None if it "      \
           "does not. Not for pointers and buffers, which are tried."),                            \
       def<typedcall::python::in_order>(                                                           \
-          "in_order", positional("ranks"), positional("rows"),                                    \
-          "The indices of rows of ranks, in the order in which Python tries these overloads. "    \
-          "Each row has a byte for the worst rank, and then one for each rank."),                 \
+          "in_order", positional("columns"), positional("rows"), positional("most"),              \
+          "The indices of the first `most` overloads that Python tries, in its order. Each "      \
+          "column has the ranks of one argument, a byte for each of the `rows` overloads; 255 "   \
+          "if the overload does not accept it."),                                                 \
       def<typedcall::python::are_equivalent>(                                                     \
           "are_equivalent", positional("one"), positional("other"),                               \
           "True if two signatures differ only in names of integers (`l` and `q`)."),              \

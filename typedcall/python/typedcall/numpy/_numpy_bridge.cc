@@ -66,6 +66,9 @@ void run_rows(char **args, const std::intptr_t *dimensions, const std::intptr_t 
 
 /// All memory to which a ufunc points.
 struct ufunc_memory {
+  // The overloads of the last loop that converts, and their rows (borrowed): loops share them.
+  PyObject *shared_rows = nullptr;
+  std::shared_ptr<const typedcall::calling::overloads> shared_functions;
   std::vector<std::unique_ptr<typedcall::loop>> loops;
   std::vector<std::unique_ptr<typedcall::python::converting_loop>> converting;
   std::vector<std::unique_ptr<typedcall::python::gufunc_loop>> rows;
@@ -167,8 +170,14 @@ bool add_loop(ufunc_memory *memory, PyObject *row) {
     PyErr_SetString(PyExc_ValueError, "a loop over other types needs the rows to choose among");
     return false;
   }
-  auto converting = typedcall::python::converting_loop::make(asked, std::move(*made),
-                                                             object_ref::borrow(callable), rows);
+  if (memory->shared_rows != rows) {
+    auto functions = std::make_shared<typedcall::calling::overloads>();
+    if (!typedcall::python::read_entries(rows, "NumPy", functions.get())) return false;
+    memory->shared_functions = std::move(functions);
+    memory->shared_rows = rows;
+  }
+  auto converting = typedcall::python::converting_loop::make(
+      asked, std::move(*made), object_ref::borrow(callable), memory->shared_functions);
   if (!converting) return false;
   memory->functions.push_back(held_as<&run_converting>(converting->hold()));
   memory->data.push_back(converting.get());

@@ -15,16 +15,17 @@ namespace typedcall::python {
 class converting_loop {
  public:
   /// `asked` is the signature of the arrays' elements, such as "ll->i". `inner` is the loop of the
-  /// overload that values of these types prefer; `rows` are all overloads. Returns null with
-  /// ValueError or MemoryError set on failure. Throws std::bad_alloc. GIL: held.
-  static std::unique_ptr<converting_loop> make(const char *asked, loop inner, object_ref callable,
-                                               PyObject *rows) {
+  /// overload that values of these types prefer; `functions` are all overloads, which the loops of
+  /// a ufunc share. Returns null with ValueError or MemoryError set on failure. Throws
+  /// std::bad_alloc. GIL: held.
+  static std::unique_ptr<converting_loop> make(
+      const char *asked, loop inner, object_ref callable,
+      std::shared_ptr<const calling::overloads> functions) {
     PyNativeSignature arrays;
     if (!typedcall::internal::check_signature(asked, &arrays)) return nullptr;
     std::unique_ptr<converting_loop> made(
-        new converting_loop(std::move(inner), std::move(callable)));
+        new converting_loop(std::move(inner), std::move(callable), std::move(functions)));
     if (!made->home_.set_current()) return nullptr;
-    if (!read_entries(rows, "NumPy", &made->functions_)) return nullptr;
     if (made->plan_.make(arrays, made->inner_) && !made->plan_.is_direct()) return made;
     PyErr_Format(PyExc_ValueError, "no loop over '%.200s' converts to the function's types", asked);
     return nullptr;
@@ -33,12 +34,12 @@ class converting_loop {
   const loop &inner() const { return inner_; }
   /// Returns a borrowed reference, for tp_traverse.
   PyObject *callable() const { return callable_.get(); }
-  PyNativeHold hold() const { return hold_of(functions_); }
+  PyNativeHold hold() const { return hold_of(*functions_); }
 
   /// Like loop::run_attached(). Must be called in the thread state that hold() requires.
   void run(char *const *args, const std::intptr_t *dimensions, const std::intptr_t *steps) const {
     pass_end end{this};
-    array_pass<pass_end>(plan_, inner_, functions_, callable_.get(), &end)
+    array_pass<pass_end>(plan_, inner_, *functions_, callable_.get(), &end)
         .run(args, dimensions[0], steps);
   }
 
@@ -76,12 +77,15 @@ class converting_loop {
     bool has_stopped() const { return is_over; }
   };
 
-  converting_loop(loop inner, object_ref callable)
-      : inner_(std::move(inner)), callable_(std::move(callable)) {}
+  converting_loop(loop inner, object_ref callable,
+                  std::shared_ptr<const calling::overloads> functions)
+      : inner_(std::move(inner)),
+        functions_(std::move(functions)),
+        callable_(std::move(callable)) {}
 
   loop inner_;
   array_plan plan_;
-  calling::overloads functions_;
+  std::shared_ptr<const calling::overloads> functions_;
   object_ref callable_;
   typedcall::internal::home_interpreter home_;
 };

@@ -7,7 +7,7 @@ import itertools
 import math
 import sys
 from types import ModuleType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from typedcall.calling.choose import extension_of, is_alone, offered, rows_to_rank, usable
 from typedcall.calling.pickles import ask_again
@@ -21,8 +21,9 @@ from typedcall.numpy.gufuncs import (
     row_loops,
     why_no_rows,
 )
+from typedcall.numpy.loop_order import in_order
 from typedcall.numpy.pickles import pickle_by_origin, show_loops
-from typedcall.record.choice import Kind, steps_of_kinds
+from typedcall.record.choice import Kind, Overloads, rank_of_kind
 from typedcall.record.codes import CODES, describe, is_place, kind_of, pointee, range_of
 from typedcall.record.records import Entry, has_buffers
 from typedcall.sources.numpy_ import dtype_of
@@ -35,7 +36,10 @@ __all__ = ["dtype_of", "ufunc"]
 # Ufuncs, by the id of their function and by `signature`; protected by the lock. A ufunc's `__name__` is its path below
 # typedcall.ufuncs.
 _keeping = RenewedLock()
-_made: dict[tuple[int, str | None], tuple[Any, list[_Loop] | list[RowLoop], Any]] = {}
+_made: dict[tuple[int, str | None], tuple[Any, _Loops, Any]] = {}
+# For functions with more overloads than these, only so many are looked at for each loop. At run time, Python chooses
+# among so many if the best does not fit (typedcall/calling/choose.h).
+_MANY, _MOST_STEPS = 64, 4
 
 
 def _arrays(entry: Entry) -> list[str]:
@@ -80,27 +84,36 @@ class _Loop(NamedTuple):
     entry: Entry
     #: The types of the arrays, the output last. They may differ from the entry's types.
     letters: tuple[str, ...]
-    #: The rows from rows_to_rank(), and the entries that NumPy can call. Both are empty if the arrays have the entry's
-    #: own types and there is no choice.
-    among: tuple[tuple[str, int, int], ...] = ()
-    called: tuple[Entry, ...] = ()
+    #: True if the loop converts elements, or chooses an overload for each.
+    converts: bool = False
 
     @property
     def inputs(self) -> tuple[Any, ...]:
         return tuple(dtype_of(letters) for letters in self.letters[:-1])
 
-    def row(self, function: Any) -> tuple[Any, ...]:
-        """Returns the loop as a tuple for make_ufunc()."""
-        entry = self.entry
-        flags = int(entry.flags)
-        if not self.among:
-            return entry.signature, flags, entry.address, entry.keep_alive, function
-        asked = f"{''.join(self.letters[:-1])}->{self.letters[-1]}"
+
+class _Loops(NamedTuple):
+    """All loops of a ufunc, in NumPy's order."""
+
+    loops: list[_Loop] | list[RowLoop]
+    #: The rows from rows_to_rank(), and the entries that NumPy can call, for the loops that convert.
+    among: tuple[tuple[str, int, int], ...] = ()
+    called: tuple[Entry, ...] = ()
+
+    def rows(self, function: Any) -> tuple[tuple[Any, ...], ...]:
+        """Returns the loops as tuples for make_ufunc()."""
         kept = tuple([each.keep_alive for each in self.called])
-        return entry.signature, flags, entry.address, kept, function, asked, self.among
 
+        def row(loop: _Loop | RowLoop) -> tuple[Any, ...]:
+            entry = loop.entry
+            if isinstance(loop, RowLoop):
+                return loop.row(function)
+            if not loop.converts:
+                return entry.signature, int(entry.flags), entry.address, entry.keep_alive, function
+            asked = f"{''.join(loop.letters[:-1])}->{loop.letters[-1]}"
+            return entry.signature, int(entry.flags), entry.address, kept, function, asked, self.among
 
-_AnyLoop = TypeVar("_AnyLoop", _Loop, RowLoop)
+        return tuple([row(loop) for loop in self.loops])
 
 
 def _kind(letters: str) -> Kind:
@@ -115,9 +128,11 @@ def _kind(letters: str) -> Kind:
 
 
 def _leads_to(given: str, wanted: str) -> bool:
-    """True if the loop converts `given` to `wanted`. NumPy itself casts complex numbers and long doubles."""
-    return given == wanted or kind_of(wanted) == "bool" and given in TRUTHS or (
-        max(CODES[given].size, CODES[wanted].size) <= 8 and "complex" not in (kind_of(given), kind_of(wanted)))
+    """True if the loop converts `given` to `wanted`. NumPy itself casts complex numbers and long doubles. An element is
+    never a buffer or a pointer."""
+    return given == wanted or wanted in CODES and (
+        kind_of(wanted) == "bool" and given in TRUTHS
+        or max(CODES[given].size, CODES[wanted].size) <= 8 and "complex" not in (kind_of(given), kind_of(wanted)))
 
 
 def _wide_types(entries: list[Entry], takes_truth: bool) -> list[tuple[str, ...]]:
@@ -167,66 +182,41 @@ def _result(candidates: list[Entry], own: _Loop | None) -> str:
     return mine if is_right and CODES[mine].size >= max(sizes) else made
 
 
-def _all_loops(found: list[Entry], own_loops: list[_Loop], takes_truth: bool) -> list[_Loop]:
+def _all_loops(found: list[Entry], own_loops: list[_Loop], takes_truth: bool) -> _Loops:
     """Returns loops over the overloads' types and over wider types. Each loop has the overload that Python chooses for
     such values. If the choice depends on values or an int may not fit, the loop checks each element. `found` contains
     all overloads, and `own_loops` the loops that NumPy can call."""
     entries = [loop.entry for loop in own_loops]
     among = rows_to_rank(found, [entry for entry in entries if CODES[_arrays(entry)[-1]].size <= 8])
-    overloads = [describe(*row[:2])[0] for row in among]
+
+    def rank_of(given: str, letters: str) -> int | None:
+        return rank_of_kind(takes_truth, _kind(given), letters) if _leads_to(given, letters) else None
+
+    overloads = Overloads([describe(*row[:2])[0] for row in among], rank_of)
     by_row = {entry.signature: entry for entry in reversed(entries)}
+    most = None if len(among) <= _MANY else _MOST_STEPS
+    # An entry with each type of result.
+    of_results = list({_arrays(entry)[-1]: entry for entry in entries}.values())
     loops: list[_Loop] = []
     own: dict[tuple[str, ...], _Loop] = {}
     for loop in own_loops:
         own.setdefault(loop.letters[:-1], loop)
     for given in dict.fromkeys([*own, *_wide_types(entries, takes_truth)]):
-        led = [each if all(map(_leads_to, given, each)) else ["v"] * len(each) for each in overloads]
-        tried = [among[step.overload][0] for step in steps_of_kinds(led, list(map(_kind, given)), takes_truth)]
+        steps = overloads.steps(list(given), [_kind(letters).range for letters in given], most)
+        tried = [among[step.overload][0] for step in steps]
         candidates = [by_row[each] for each in tried if each in by_row]
         is_first = bool(candidates) and candidates[0].signature == tried[0]
         if given in own and (not is_first or tried == [own[given].entry.signature]):
             loops.append(own[given])
         elif is_first:
-            result = _result(candidates, own.get(given))
-            loops.append(_Loop(candidates[0], (*given, result), among, tuple(entries)))
-    return loops
+            # If not all steps are known, Python may choose any overload.
+            possible = candidates if most is None or all(steps[-1].fits) else [*candidates, *of_results]
+            loops.append(_Loop(candidates[0], (*given, _result(possible, own.get(given))), True))
+    order = {id(entry): at for at, entry in enumerate(entries)}
+    return _Loops(in_order(sorted(loops, key=lambda loop: order[id(loop.entry)])), among, tuple(entries))
 
 
-def _in_order(loops: list[_AnyLoop]) -> list[_AnyLoop]:
-    """Sorts loops for NumPy, which uses the first loop to whose types it can cast. A loop comes after all loops with
-    narrower types, or with ints in place of its floats. Where this decides nothing, loops with fewer floats come
-    first, and then, among loops without floats, those with more bools. The rest stay in the order in which Python
-    tries the overloads. In another order, wide types would hide narrow ones, and floats or ints would hide the ints
-    or bools that Python prefers."""
-    import numpy
-
-    def order(loop: _AnyLoop) -> tuple[int, int]:
-        kinds = [dtype.kind for dtype in loop.inputs]
-        floating = kinds.count("f") + kinds.count("c")
-        return floating, 0 if floating else -kinds.count("b")
-
-    def leads(narrow: Any, wide: Any) -> bool:
-        return numpy.can_cast(narrow, wide) or narrow.kind in "iu" and wide.kind in "fc"
-
-    ordered: list[_AnyLoop] = []
-    # Only the first loop is used if different codes are the same type in NumPy.
-    waiting: dict[tuple[Any, ...], _AnyLoop] = {}
-    for loop in sorted(loops, key=order):
-        waiting.setdefault(loop.inputs, loop)
-    while waiting:
-        # There is always a first loop, because no two different types can be cast to each other.
-        types = next(
-            wide
-            for wide in waiting
-            if not any(
-                narrow != wide and all(map(leads, narrow, wide)) for narrow in waiting
-            )
-        )
-        ordered.append(waiting.pop(types))
-    return ordered
-
-
-def _loops(function: Any, core: Core | None) -> list[_Loop] | list[RowLoop]:
+def _loops(function: Any, core: Core | None) -> _Loops:
     """Returns the loops of all entries that NumPy can use and that have as many arguments as the first such entry."""
     import numpy
 
@@ -252,14 +242,13 @@ def _loops(function: Any, core: Core | None) -> list[_Loop] | list[RowLoop]:
     count = len(core_of(first)[0])
     takes_truth = is_alone(function, [each.python_types()[0] for each in found])
     if has_buffers(first):
-        return _in_order(row_loops(entries, core, may_raise, takes_truth))
+        return _Loops(in_order(row_loops(entries, core, may_raise, takes_truth)))
     entries = [entry for entry in entries if len(_arrays(entry)) == len(_arrays(first))]
     loops = [_Loop(entry, tuple(_arrays(entry))) for entry in entries]
     # These loops need NumPy's check for exceptions, because an int that does not fit raises.
-    if may_raise:
-        among = [entry for entry in found if len(core_of(entry)[0]) == count]
-        loops = sorted(_all_loops(among, loops, takes_truth), key=lambda loop: entries.index(loop.entry))
-    return _in_order(loops)
+    if not may_raise:
+        return _Loops(in_order(loops))
+    return _all_loops([entry for entry in found if len(core_of(entry)[0]) == count], loops, takes_truth)
 
 
 def ufunc(f: Any, name: str | None = None, *, signature: str | None = None) -> Any:
@@ -301,14 +290,13 @@ def ufunc(f: Any, name: str | None = None, *, signature: str | None = None) -> A
     if name is None and existing is not None and existing[1] == loops:
         return existing[2]
     types = b""
-    for loop in loops:
-        types += bytes(dtype_of(letters).num for letters in loop.letters)
-    first = loops[0]
+    for loop in loops.loops:
+        types += bytes([dtype_of(letters).num for letters in loop.letters])
+    first = loops.loops[0]
     nin, nout, shape = len(first.inputs), 1, ""
     if isinstance(first, RowLoop):
         nout, shape = len(first.core[1]), first.signature
-    callable_ = by_position(f)
-    rows = tuple(loop.row(callable_) for loop in loops)
+    rows = loops.rows(by_position(f))
     text = _c_string(text_attribute(f, "__doc__"))
     doc = f"{name_of(f)} for arrays.\n\n{text}"
     made = make_ufunc(path, doc, rows, types, nin, nout, shape, (f, name, signature))

@@ -7,7 +7,10 @@ from typing import Any, Callable, NamedTuple
 
 from typedcall.record.codes import in_order, kind_of, range_of, rank
 
-__all__ = ["Kind", "Step", "makes_floating", "steps", "steps_of_kinds"]
+__all__ = ["Kind", "Overloads", "Step", "makes_floating", "rank_of_kind", "steps", "steps_of_kinds"]
+
+# The byte in a column of ranks if an overload does not accept an argument.
+_UNSUITABLE = 255
 
 
 class Kind(NamedTuple):
@@ -32,6 +35,7 @@ class Step(NamedTuple):
         return {i for i, fit in enumerate(self.fits) if fit is None}
 
 
+@functools.lru_cache(maxsize=1024)
 def _fit_of(limits: tuple[int, int], letters: str) -> bool | None:
     """True if all ints between these limits fit a parameter, False if none fits, None if some fit."""
     if kind_of(letters) not in ("signed", "unsigned"):
@@ -46,45 +50,70 @@ def makes_floating(letters: str) -> bool:
     return kind_of(letters) in ("floating", "complex")
 
 
+class Overloads:
+    """The overloads of one function, for many choices. Overloads are passed as the codes of their parameters. The rank
+    of an argument is found once for each position and code."""
+
+    def __init__(self, overloads: list[list[str]], rank_of: Callable[[Any, str], int | None]) -> None:
+        self._overloads = overloads
+        self._rank_of = rank_of
+        self._of_count: dict[int, list[int]] = {}
+        self._columns: dict[tuple[int, int, Any], bytes] = {}
+        for at, letters in enumerate(overloads):
+            self._of_count.setdefault(len(letters), []).append(at)
+
+    def _column(self, count: int, i: int, given: Any) -> bytes:
+        """Returns the rank of argument `i` for each overload with `count` parameters."""
+        column = self._columns.get((count, i, given))
+        if column is None:
+            codes = [self._overloads[at][i] for at in self._of_count[count]]
+            ranks = {letters: self._rank_of(given, letters) for letters in dict.fromkeys(codes)}
+            bytes_of = {letters: _UNSUITABLE if rank is None else rank for letters, rank in ranks.items()}
+            column = self._columns[count, i, given] = bytes([bytes_of[letters] for letters in codes])
+        return column
+
+    def steps(self, given: list[Any], ranges: list[tuple[int, int]], most: int | None = None) -> list[Step]:
+        """Returns the overloads that accept the given arguments. `ranges` are the possible ranges of ints. The result
+        is in the order in which the boxed call tries the overloads, and ends with the first that accepts all values. An
+        int that is too large for one overload must not become a float for another. With `most`, only so many overloads
+        are looked at, which saves time: the whole order takes cubic time."""
+        suited = self._of_count.get(len(given), [])
+        columns = tuple([self._column(len(given), i, each) for i, each in enumerate(given)])
+        made: list[Step] = []
+        misfits: dict[int, bool | None] = {}
+        # The open positions of the steps that may be followed by others.
+        opened: list[set[int]] = []
+        for number in in_order(columns, len(suited), len(suited) if most is None else most):
+            letters = self._overloads[suited[number]]
+            floating = {i for i, each in enumerate(letters) if makes_floating(each)}
+            # This overload would convert an int that was too large for an earlier one to a float.
+            if [each for each in opened if each <= floating]:
+                continue
+            fits = [misfits.get(i, True) if i in floating else _fit_of(ranges[i], each)
+                    for i, each in enumerate(letters)]
+            made.append(Step(suited[number], fits))
+            if all(fits):
+                break
+            if False not in fits:
+                opened.append(made[-1].open)
+            for i, fit in enumerate(fits):
+                if not fit and misfits.get(i) is not False:
+                    misfits[i] = fit
+        return made
+
+
 def steps(overloads: list[list[str]], given: list[Any], ranges: list[tuple[int, int]],
           rank_of: Callable[[Any, str], int | None]) -> list[Step]:
-    """Returns the overloads that accept the given arguments. Overloads are passed as the codes of their parameters.
-    `ranges` are the possible ranges of ints. The result is in the order in which the boxed call tries the overloads,
-    and ends with the first that accepts all values. An int that is too large for one overload must not become a float
-    for another."""
-    suited, ranks = [], b""
-    for at, letters in enumerate(overloads):
-        if len(letters) != len(given):
-            continue
-        # This is not a generator, because CPython 3.12 and 3.13 crash if memory runs out while one is made.
-        row = [each for each in map(rank_of, given, letters) if each is not None]
-        if len(row) == len(given):
-            suited.append(at)
-            ranks += bytes([max(row, default=0), *row])
-    made: list[Step] = []
-    misfits: dict[int, bool | None] = {}
-    for number in in_order(ranks, len(suited)):
-        at = suited[number]
-        floating = {i for i, letters in enumerate(overloads[at]) if makes_floating(letters)}
-        fits = [misfits.get(i, True) if i in floating else _fit_of(ranges[i], letters)
-                for i, letters in enumerate(overloads[at])]
-        # This overload would convert an int that was too large for an earlier one to a float.
-        if [step for step in made if False not in step.fits and step.open <= floating]:
-            continue
-        made.append(Step(at, fits))
-        if all(fits):
-            break
-        for i, fit in enumerate(fits):
-            if not fit and misfits.get(i) is not False:
-                misfits[i] = fit
-    return made
+    """Makes one choice; see Overloads."""
+    return Overloads(overloads, rank_of).steps(given, ranges)
 
 
-def _rank(is_alone: bool, kind: Kind, letters: str) -> int | None:
+def rank_of_kind(is_alone: bool, kind: Kind, letters: str) -> int | None:
+    """Returns how well a value of this kind suits a parameter, 0 being best, or None. With `is_alone`, a bool parameter
+    accepts any number, as its truth value."""
     return rank("BOOL" if is_alone and letters == "?" else kind.name, letters)
 
 
 def steps_of_kinds(overloads: list[list[str]], given: list[Kind], is_alone: bool) -> list[Step]:
-    """Like steps(), for values of these kinds. With `is_alone`, a bool parameter accepts any number, as its truth
-    value."""
-    return steps(overloads, given, [kind.range for kind in given], functools.partial(_rank, is_alone))
+    """Like steps(), for values of these kinds."""
+    return steps(overloads, given, [kind.range for kind in given], functools.partial(rank_of_kind, is_alone))
