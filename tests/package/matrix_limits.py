@@ -34,7 +34,7 @@ LIMITS = {
     **dict.fromkeys(("ufunc", "ufunc of arrays"), {"calls": _TYPES_FIRST}),
     "wrapper": {"lifetimes": {"the C function": _FUNCTION, "the callable": _FUNCTION, "a cycle": _FUNCTION}},
     "call site": {"lifetimes": {"the C function": _SITE, "the callable": _SITE, "a cycle": _SITE}},
-    **dict.fromkeys(("numba", "numba without the GIL"), {
+    **dict.fromkeys(("numba", "numba without the GIL", "numba with Optionals"), {
         "calls": _COMPILED_CALLS,
         "lifetimes": {"a cycle": "Numba keeps a cycle with compiled code, even one of njit functions alone",
                       "making": "Numba keeps part of everything that it compiles"},

@@ -14,7 +14,7 @@ LETTERS = "dli?"
 VALUES = (False, True, 0, 1, -7, 2**31 - 1, 2**31, -2**31 - 1, 2**40, 2**63 - 1, -2**63, 0.0, -2.5, 1e300, float("inf"))
 FLAGS = typedcall.entries(functions.d)[0].flags
 #: The number of sets of overloads for each sink. `tools/test --full` sets TYPEDCALL_SEED and tests more sets.
-SETS = {"tvm-ffi": 800, "ufunc": 500, "duckdb": 200, "jax": 60, "numba": 30}
+SETS = {"tvm-ffi": 800, "ufunc": 500, "duckdb": 200, "jax": 60, "numba": 30, "numba with Optionals": 30}
 FAULTS = {"TypeError", "OverflowError"}
 MORE = 4 if "TYPEDCALL_SEED" in os.environ else 1
 
@@ -37,14 +37,14 @@ def tagged(overloads, number):
     return made
 
 
-def drawn(numbers):
+def drawn(numbers, values):
     """Returns a random set of overloads, and the arguments of some calls."""
     places = numbers.choice((1, 2, 2))
     every = ["".join(each) for each in itertools.product(LETTERS, repeat=places)]
     if places == 2 and numbers.random() < 0.5:
         every = [each for each in every if "d" in each]  # all return a double
     overloads = numbers.sample(every, numbers.choice((1, 2, 2, 3, 3, 4)))
-    return overloads, [tuple(numbers.choices(VALUES, k=places)) for _ in range(6)]
+    return overloads, [tuple(numbers.choices(values, k=places)) for _ in range(6)]
 
 
 def has_two_faults(overloads, arguments):
@@ -64,12 +64,13 @@ def random_overloads(sink):
                 outcome = "limit"
             yield cell, outcome, f"{overloads}: {what}"
 
+    values = (*VALUES, *sink.more_values)
     for name in (name for name in dir(functions) if name.startswith("of ")):
         overloads = name.split()[1:]
-        yield from cells(getattr(functions, name), overloads, [*itertools.product(VALUES, repeat=len(overloads[0]))])
+        yield from cells(getattr(functions, name), overloads, [*itertools.product(values, repeat=len(overloads[0]))])
     numbers = random.Random(support.seeds.seed(1))
     for number in range(SETS.get(sink.name, 300) * MORE):
-        overloads, calls = drawn(numbers)
+        overloads, calls = drawn(numbers, values)
         function = tagged(overloads, number)
         yield from cells(function, overloads, calls)
         typedcall.untag(function)

@@ -34,6 +34,8 @@ class Sink:
     falls_back_there = False
     #: Whether threads may share a callable.
     threads_share = True
+    #: More values for random calls.
+    more_values = ()
     #: Whether the sink is for PyPy.
     is_on_pypy = False
     #: Whether this interpreter has the features that the sink needs.

@@ -11,7 +11,7 @@ from matrix_c_sinks import (
 )
 from matrix_cpp_sinks import CppCallback, CppFallback, CppLoop, CppNarrowing, CppSite
 from matrix_sink import Refused
-from matrix_type_sinks import DuckDb, Jax, Numba, NumbaWithoutGil, Ufunc, UfuncOfArrays
+from matrix_type_sinks import DuckDb, Jax, Numba, NumbaOptional, NumbaWithoutGil, Ufunc, UfuncOfArrays
 from matrix_value_sinks import (
     Closure,
     FreeClosure,
@@ -31,7 +31,7 @@ SINKS = {sink.name: sink for sink in (
     # Sinks that choose an overload by the values of each call.
     Wrapper, TypedFunction, PyPyWrapper, PyPyTypedFunction, PyPy, Sqlite, Sqlite3, TvmFfi, Closure, FreeClosure,
     # Sinks that choose an overload by types.
-    Ufunc, UfuncOfArrays, Numba, NumbaWithoutGil, Jax, DuckDb,
+    Ufunc, UfuncOfArrays, Numba, NumbaWithoutGil, NumbaOptional, Jax, DuckDb,
     # Sinks whose caller names a signature.
     CppSite, CppFallback, CppLoop, CppCallback, CppNarrowing, Callback, FreeCallback, ConvertingCallback, ClosurePointer,
     LowLevelCallable, Ctypes, Cffi, Cython)}

@@ -101,13 +101,8 @@ class Numba(Sink):
         by_names = self.compiled.setdefault((function, nogil), {})
 
         def of(names):
-            """Returns a compiled function that passes its arguments by these names. "" means by position."""
             if names not in by_names:
-                given = [f"a{i}" for i in range(len(names))]
-                passed = ", ".join(f"{name}={each}" if name else each for name, each in zip(names, given))
-                scope = {"f": function}
-                exec(f"def caller({', '.join(given)}):\n    return f({passed})", scope)
-                by_names[names] = self.numba.njit(scope["caller"], nogil=nogil)
+                by_names[names] = self.call_of(function, names, nogil)
             return by_names[names]
 
         def call(*arguments, **names):
@@ -121,6 +116,14 @@ class Numba(Sink):
                 raise TypeError(str(error).partition("\n")[0]) from None
 
         return call
+
+    def call_of(self, function, names, nogil):
+        """Returns a compiled function that passes its arguments by these names. "" means by position."""
+        given = [f"a{i}" for i in range(len(names))]
+        passed = ", ".join(f"{name}={each}" if name else each for name, each in zip(names, given))
+        scope = {"f": function}
+        exec(f"def caller({', '.join(given)}):\n    return f({passed})", scope)
+        return self.numba.njit(scope["caller"], nogil=nogil)
 
     def held(self, function):
         return self.numba.njit(lambda x: function(x), nogil=self.nogil)
@@ -158,6 +161,28 @@ class Numba(Sink):
 
 class NumbaWithoutGil(Numba):
     name, nogil = "numba without the GIL", True
+
+
+class NumbaOptional(Numba):
+    """Passes each argument as an Optional, which is None or a value of its type."""
+
+    name, more_values = "numba with Optionals", (None,)
+
+    def call_of(self, function, names, nogil):
+        given = [f"a{i}" for i in range(len(names))]
+        passed = ", ".join(f"{name}=o{i}" if name else f"o{i}" for i, name in enumerate(names))
+        lines = [f"def caller({', '.join([*given, *(f'n{i}' for i in range(len(names)))])}):"]
+        lines += [f"    o{i} = None if n{i} else {each}" for i, each in enumerate(given)]
+        scope = {"f": function}
+        exec("\n".join([*lines, f"    return f({passed})"]), scope)
+        compiled = self.numba.njit(scope["caller"], nogil=nogil)
+
+        def call(*arguments):
+            # A bool suits most parameters, so that None is passed when the call runs.
+            values = [True if each is None else each for each in arguments]
+            return compiled(*values, *(each is None for each in arguments))
+
+        return call
 
 
 class Jax(Sink):

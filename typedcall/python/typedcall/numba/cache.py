@@ -57,7 +57,8 @@ class Symbol(NamedTuple):
     #: The import path of the function. Both parts are empty for an address in this package.
     module: str
     path: str
-    #: "entry 0", "callable", "plan dd->d", "plan dd->d y" if y is passed by name, or the name of a helper.
+    #: "entry 0", "callable", "plan dd->d", "plan dd->d y" if y is passed by name, "plan dd?->d 0" if argument 0 may be
+    #: None, or the name of a helper.
     what: str
     #: A digest of everything that the code depends on.
     digest: str
@@ -175,20 +176,26 @@ def _target(function: Any, entries: list[Entry], what: str) -> tuple[int, Any]:
             if key not in _plans:
                 from typedcall.native import _native
 
-                signature, *names = which.split(" ")
-                called = _called_by_name(function, names)
+                signature, *words = which.split(" ")
+                called = _called_with(function, [int(word) for word in words if word.isdecimal()],
+                                      [word for word in words if not word.isdecimal()])
                 _plans[key] = _native.fall_back_plan(called, signature), (function, called)
             return _plans[key]
     return id(function), function
 
 
-def _called_by_name(function: Any, names: list[str]) -> Any:
-    """Returns a callable that passes its last arguments by these names."""
-    if not names:
+def _called_with(function: Any, optional: list[int], names: list[str]) -> Any:
+    """Returns a callable that passes its last arguments by these names. For each optional argument, it takes a bool
+    behind all arguments. If that is false, the argument is None."""
+    if not names and not optional:
         return function
 
-    def call(*values: Any) -> Any:
-        first = len(values) - len(names)
+    def call(*given: Any) -> Any:
+        count = len(given) - len(optional)
+        values = list(given[:count])
+        for at, is_present in zip(optional, given[count:]):
+            values[at] = values[at] if is_present else None
+        first = count - len(names)
         return function(*values[:first], **dict(zip(names, values[first:])))
 
     return call

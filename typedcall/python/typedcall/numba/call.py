@@ -13,6 +13,7 @@ from typedcall.numba.arguments import given_of, names_of
 from typedcall.numba.buffers import check_items, parts_of, takes_array
 from typedcall.numba.cache import address
 from typedcall.numba.fall_back import FallBack, place_of
+from typedcall.numba.optionals import is_none, points, unwrapped
 from typedcall.numba.overloads import (
     Case,
     Choice,
@@ -56,7 +57,16 @@ class Call:
         result = None
         if choice.letters_of_result != "v":
             result = cgutils.alloca_once(builder, context.get_value_type(signature.return_type))
-        self._steps(_Site(context, builder, signature, values, choice, result), 0, {})
+        site = _Site.of(context, builder, signature, values, choice, result)
+        if not choice.absent:
+            self._steps(site, 0, {})
+        else:
+            is_present = self._all(site, [site.present[i] for i in choice.absent])
+            with builder.if_else(is_present, likely=True) as (then, otherwise):
+                with then:
+                    self._steps(site, 0, {})
+                with otherwise:
+                    self._absent(site)
         return context.get_dummy_value() if result is None else builder.load(result)
 
     def _steps(self, site: _Site, at: int, in_range: dict[int, Any]) -> None:
@@ -99,7 +109,7 @@ class Call:
 
     def _fits(self, site: _Site, i: int, letters: str) -> Any:
         """Returns a comparison that tests whether the int is in the parameter's range."""
-        builder, value, given = site.builder, site.values[i], site.signature.args[i]
+        builder, value, given = site.builder, site.values[i], site.types[i]
         if kind_of_type(given) == "bool":
             return ir.Constant(ir.IntType(1), 1)
         least, most = range_of(letters)
@@ -112,15 +122,17 @@ class Call:
 
     def _call_back(self, site: _Site, result: str, place: Any) -> None:
         """Writes the call to the Python function with the same arguments."""
-        given = given_of(site.signature.args)
+        given = given_of(site.types)
         letters = [site.letters(i) for i in given]
-        key = (tuple(given), *letters, result)
+        optional = [at for at, i in enumerate(given) if site.present[i] is not None]
+        key = (tuple(given), *letters, result, *optional)
         if key not in self._backs:
             names = names_of(self._function, given)
-            self._backs[key] = FallBack(letters, result, self._function, self._entries, names)
-        types = [site.signature.args[i] for i in given]
+            self._backs[key] = FallBack(letters, result, self._function, self._entries, names, optional)
+        types = [site.types[i] for i in given]
         values = [site.values[i] for i in given]
-        self._backs[key].lower(site.context, site.builder, types, values, place)
+        present = [site.present[given[at]] for at in optional]
+        self._backs[key].lower(site.context, site.builder, types, values, present, place)
 
     def _boxed(self, site: _Site) -> None:
         """Writes a call to the Python function, which handles these arguments or raises OverflowError."""
@@ -128,21 +140,34 @@ class Call:
         self._call_back(site, site.choice.letters_of_result, place)
         self._store_from(site, place)
 
+    def _absent(self, site: _Site) -> None:
+        """Writes the call for arguments of which some are None, but must not be."""
+        if not site.choice.unboxable:
+            self._boxed(site)
+            return
+        text = (f"{name_of(self._function)}: a number or an array is None, and compiled code cannot call the Python "
+                f"function instead, because {site.choice.unboxable}")
+        site.context.call_conv.return_user_exc(site.builder, TypeError, (text,))
+
     def _native(self, site: _Site, case: Case) -> None:
         context, builder = site.context, site.builder
         types: list[Any] = []
         passed: list[Any] = []
-        for letters, own, given, value in zip(
-            case.letters, case.arguments, site.signature.args, site.values
+        for letters, own, given, value, present in zip(
+            case.letters, case.arguments, site.types, site.values, site.present
         ):
             kind = kind_of(letters)
+            if is_none(given) and points(letters):
+                types.append(ir.IntType(8).as_pointer() if own is None else _passed_as(context, letters, own))
+                passed.append(ir.Constant(types[-1], None))
+                continue
             if takes_array(letters):
                 parts = parts_of(context, builder, given, value)
                 check_items(context, builder, letters, *parts)
                 passed += parts if kind == "buffer" else parts[:1]
                 types += [each.type for each in passed[len(types):]]
                 continue
-            value = _converted(context, builder, value, given, own, letters)
+            value = _converted(context, builder, value, given, own, letters, present)
             if kind == "complex":
                 passed += [builder.extract_value(value, 0), builder.extract_value(value, 1)]
                 types += [passed[-1].type] * 2
@@ -208,15 +233,26 @@ class _Site(NamedTuple):
     context: Any
     builder: Any
     signature: Any
-    values: Any
+    #: The types and values of the arguments, without Optionals, and conditions that tell which arguments are not None.
+    types: tuple[Any, ...]
+    values: tuple[Any, ...]
+    present: tuple[Any, ...]
     choice: Choice
     #: The slot for the result, or None for void.
     result: Any
 
+    @classmethod
+    def of(cls, context: Any, builder: Any, signature: Any, values: Any, choice: Choice, result: Any) -> _Site:
+        parts = [unwrapped(context, builder, *pair) for pair in zip(signature.args, values)]
+        of, passed, present = [tuple(part[at] for part in parts) for at in range(3)]
+        return cls(context, builder, signature, of, passed, present, choice, result)
+
     def letters(self, i: int) -> str:
         """Returns the code of an argument for the Python function. For a buffer, this is the code in the overloads."""
-        if kind_of_type(self.signature.args[i]):
-            return letters_of_type(self.signature.args[i])
+        if is_none(self.types[i]):
+            return "?"
+        if kind_of_type(self.types[i]):
+            return letters_of_type(self.types[i])
         asked: list[str] = [step.overload.letters[i] for step in self.choice.steps]
         return min(asked, key=is_const)
 
@@ -229,23 +265,30 @@ def _passed_as(context: Any, letters: str, own: Any) -> Any:
 
 
 def _converted(
-    context: Any, builder: Any, value: Any, given: Any, own: Any, letters: str
+    context: Any, builder: Any, value: Any, given: Any, own: Any, letters: str, present: Any
 ) -> Any:
-    """Converts a value that is in range. As in the wrapper, an int becomes a float by way of a double."""
+    """Converts a value that is in range. As in the wrapper, an int becomes a float by way of a double. `present` is
+    false at run time if an Optional is None."""
     if is_omitted(given):
         return context.get_constant_generic(builder, own, constant_of(letters, given.value))
     if given == own:
         return value
     if takes_truth(given, letters):
-        return _truth_of(context, builder, value, given)
+        return _truth_of(context, builder, value, given, present)
     if kind_of(letters) == "floating" and kind_of_type(given) in ("bool", "integer"):
         wide = numba_type("d")
         value, given = context.cast(builder, value, given, wide), wide
     return value if given == own else context.cast(builder, value, given, own)
 
 
-def _truth_of(context: Any, builder: Any, value: Any, given: Any) -> Any:
+def _truth_of(context: Any, builder: Any, value: Any, given: Any, present: Any) -> Any:
     """Returns bool(value), as a value in the generated code."""
     if isinstance(given, types.NoneType):  # Numba folds bool(None) and has no code for it
-        return ir.Constant(ir.IntType(1), 0)
-    return context.is_true(builder, given, value)
+        return present
+    if present is None:
+        return context.is_true(builder, given, value)
+    truth = cgutils.alloca_once(builder, ir.IntType(1))
+    builder.store(ir.Constant(ir.IntType(1), 0), truth)
+    with builder.if_then(present):
+        builder.store(context.is_true(builder, given, value), truth)
+    return builder.load(truth)

@@ -12,6 +12,7 @@ from numba.core.callconv import RETCODE_USEREXC
 
 from typedcall.numba.buffers import check_items, parts_of
 from typedcall.numba.cache import address, helper
+from typedcall.numba.optionals import is_none
 from typedcall.numba.overloads import numba_type
 from typedcall.record.codes import CODES, c_letters, is_buffer
 from typedcall.record.records import Entry
@@ -48,28 +49,35 @@ class FallBack:
     """Writes the call to the Python function if the C function gives no result. The call acquires the GIL."""
 
     def __init__(
-        self, letters: list[str], result: str, function: Any, entries: list[Entry], names: list[str]
+        self, letters: list[str], result: str, function: Any, entries: list[Entry], names: list[str],
+        optional: list[int]
     ) -> None:
         """`letters` and `result` are the codes in Python. `names` are the names of the last arguments if these are
-        passed by name. The caller must keep the function and its entries alive."""
-        self._letters = letters
+        passed by name. `optional` are the indices of the arguments that may be None. The caller must keep the function
+        and its entries alive."""
+        self._letters = letters = letters + ["?"] * len(optional)
         self._function = function
         self._entries = entries
-        self._plan = " ".join([f"plan {''.join(letters)}->{result}", *names])
+        self._plan = " ".join([f"plan {''.join(letters)}->{result}", *map(str, optional), *names])
 
-    def lower(self, context: Any, builder: Any, types: Any, values: Any, place: Any) -> None:
-        """Writes the call to the Python function. `types` are the Numba types of `values`."""
+    def lower(self, context: Any, builder: Any, types: list[Any], values: list[Any], present: list[Any],
+              place: Any) -> None:
+        """Writes the call to the Python function. `types` are the Numba types of `values`. `present` tells which of the
+        optional arguments are not None."""
         word, byte = ir.IntType(64), ir.IntType(8)
         # The slots are in the entry block, because a loop would otherwise use more stack in each iteration.
         slots = cgutils.alloca_once(builder, word, size=max(len(c_letters(self._letters)), 1))
         at = 0
-        for letters, given, value in zip(self._letters, types, values):
+        types = types + [numba_type("?")] * len(present)
+        for letters, given, value in zip(self._letters, types, values + present):
             own = numba_type(letters)
             if is_buffer(letters):
                 pointer, count = parts_of(context, builder, given, value)
                 check_items(context, builder, letters, pointer, count)
                 parts = [("P", pointer), ("n", count)]
             else:
+                if is_none(given):
+                    value, given = ir.Constant(ir.IntType(1), 0), own
                 parts = [(letters,
                           value if given == own else context.cast(builder, value, given, own))]
             for code, part in parts:

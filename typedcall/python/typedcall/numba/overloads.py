@@ -13,6 +13,7 @@ from numba.core.typeconv import Conversion
 
 from typedcall.calling.choose import is_alone
 from typedcall.numba.buffers import check_elements, is_copied, takes_array, why_not_array
+from typedcall.numba.optionals import inner, is_none, is_optional, points
 from typedcall.numba.refusals import narrower, why_not
 from typedcall.record.choice import Step, steps
 from typedcall.record.codes import (
@@ -108,6 +109,10 @@ class Choice(NamedTuple):
     arguments: tuple[Any, ...]
     result: Any
     letters_of_result: str
+    #: The Optional arguments whose None goes to the Python function.
+    absent: tuple[int, ...] = ()
+    #: Why the Python function cannot be called with these arguments; "" if it can.
+    unboxable: str = ""
 
 
 def overloads_of(function: Any, entries: list[Entry]) -> tuple[list[Overload], list[str]]:
@@ -182,12 +187,14 @@ def _rank(context: Any, is_alone: bool, given: Any, letters: str) -> int | None:
     object, as its truth value."""
     wanted, kind = kind_of(letters), kind_of_type(given)
     if is_omitted(given):
+        if is_none(given) and points(letters):
+            return _EXACT
         try:
             constant_of(letters, given.value)
         except ValueError:
             return None
         return _EXACT
-    if wanted == "object":
+    if wanted == "object" or is_none(given) and points(letters):
         return _SAFE
     if is_alone and takes_truth(given, letters):
         return _SAFE if _has_truth(context, _plain(given)) else None
@@ -226,7 +233,27 @@ def select(
     context: Any, overloads: list[Overload], arguments: tuple[Any, ...]
 ) -> tuple[Choice | None, str]:
     """Returns the choice that the boxed call would make, or the reason why there is none. The choice may depend on the
-    values of literal ints."""
+    values of literal ints. For an Optional, it is the choice for a value that is not None."""
+    choice, reason = _select(context, overloads, tuple(map(inner, arguments)))
+    optional = [i for i, given in enumerate(arguments) if is_optional(given)]
+    if choice is None or not optional:
+        return choice, reason
+    same = [overload for overload in overloads if len(overload.letters) == len(arguments)]
+    absent = []
+    for i in optional:
+        letters = same[0].letters[i]
+        if len(same) > 1 and any(points(overload.letters[i]) for overload in same):
+            return None, f"None for argument {i + 1} may choose another overload; pass it in another call"
+        if not (points(letters) or letters == "?" and overloads[0].is_alone):
+            absent.append(i)
+    passed = tuple(given if is_optional(given) else own for given, own in zip(arguments, choice.arguments))
+    return choice._replace(arguments=passed, absent=tuple(absent)), ""
+
+
+def _select(
+    context: Any, overloads: list[Overload], arguments: tuple[Any, ...]
+) -> tuple[Choice | None, str]:
+    """Like select(), for arguments without Optionals."""
     plain = tuple(types.unliteral(given) for given in arguments)
     choice, reason = _choose(context, overloads, plain)
     if choice is not None or plain == arguments:
@@ -279,12 +306,11 @@ def _choose(
     if None in cases:
         return None, ""
     results = {case.result_type for case in cases if case is not None}
-    # `numbers` is true if compiled code can pass all arguments to the boxed call.
-    numbers = all(kind_of_type(given) or is_omitted(given)
-                  or all(is_copied(step.overload.letters[i]) for step in tried)
-                  for i, given in enumerate(arguments))
+    unboxable = [i for i, given in enumerate(arguments)
+                 if not (kind_of_type(given) or is_omitted(given) or is_none(given)
+                         or all(is_copied(step.overload.letters[i]) for step in tried))]
     is_open = len(possible) > 1 or not all(possible[0].fits)
-    if len(results) > 1 or is_open and not numbers:
+    if len(results) > 1 or is_open and unboxable:
         at, narrow = min((min(step.open), step.overload.letters[min(step.open)]) for step in possible if step.open)
         return None, (f"what the boxed call would do depends on the value of argument {at + 1}; "
                       f"for '{narrow}' write {narrower(narrow)} around it")
@@ -292,12 +318,13 @@ def _choose(
     assert first is not None
     if first.view.verdict == "FALLS_BACK":
         for at, (given, letters) in enumerate(zip(arguments, first.letters), 1):
-            if takes_truth(given, letters) and not kind_of_type(given):
+            if takes_truth(given, letters) and not (kind_of_type(given) or is_none(given)):
                 return None, f"it may fall back, and the Python function needs argument {at} itself, not its truth"
     passed = []
     for given, own, letters in zip(arguments, first.arguments, first.letters):
         is_literal = given != types.unliteral(given)
-        is_own = is_literal or not kind_of_type(given) and not is_omitted(given)
+        is_own = is_literal or not (kind_of_type(given) or is_omitted(given) or is_none(given))
         has_own = own is not None and not takes_truth(given, letters)
         passed.append(own if is_own and has_own else _plain(given))
-    return Choice(tried if is_open else possible, tuple(passed), first.result_type, first.result), ""
+    why = f"argument {unboxable[0] + 1} is a {arguments[unboxable[0]]}" if unboxable else ""
+    return Choice(tried if is_open else possible, tuple(passed), first.result_type, first.result, unboxable=why), ""
