@@ -9,7 +9,7 @@ import unittest.mock
 
 import adapter_support
 import support
-from numba_cache_support import ALL, EXPECTED, KERNELS, PROVIDER, Cache
+from numba_cache_support import ALL, EXPECTED, KERNELS, PROVIDER, SHAPES, Cache
 
 numba = adapter_support.library("numba")
 from typedcall.numba import cache
@@ -74,6 +74,58 @@ def bare(x):
         status, printed, errors = support.python(
             self.folder / "hidden.py", environment={"NUMBA_CACHE_DIR": self.path("cache")})
         self.assertEqual((status, printed), (1, ""), errors)
+
+
+class TurnedOff(Cache):
+    """With TYPEDCALL_NUMBA=0, cached code that calls typed functions counts as missing."""
+
+    OFF = """
+import numba, typedcall.to_numba
+%s
+from kernels import *
+print_all([outcome(bare, 3.0), outcome(outer, 3.0), outcome(overloads, 7), outcome(apply, shapes.half, 5.0), outcome(plain, 5)])
+"""
+
+    def setUp(self):
+        super().setUp()
+        self.write("kernels.py", KERNELS[:KERNELS.index("@numba.cfunc")] + """
+@numba.njit(cache=True)
+def plain(x):
+    return x + 1
+
+""" + KERNELS[KERNELS.index("def outcome"):])
+
+    def test_it_is_off_for_cached_code_too(self):
+        uncached = self.run_program(self.OFF % "", TYPEDCALL_NUMBA="0")["results"]
+        self.assertEqual([each[0] for each in uncached[:4]], ["TypingError"] * 4)
+        shutil.rmtree(self.path("cache"))
+        on = self.run_program(self.OFF % "")["results"]
+        self.assertEqual(on, [2.5, 5.0, 7, 2.5, 6])
+        for how, variables in (("", {"TYPEDCALL_NUMBA": "0"}), ("typedcall.to_numba.unregister()", {})):
+            ran = self.run_program(self.OFF % how, **variables)
+            self.assertEqual((ran["results"], ran["hits"]), (uncached, 1))
+            again = self.run_program(self.OFF % "")
+            self.assertEqual((again["results"], again["misses"]), (on, 0))
+
+    def test_stale_code_too(self):
+        self.run_program(self.OFF % "")
+        for shapes, errors in (
+            (SHAPES.replace('def half', 'def other').replace('"d->d", f', '"d->d", "half", f'),
+             ["AttributeError", "AttributeError", "TypingError"]),
+            (SHAPES.replace('["b->l", "l->l"], ["small", "half_long"]', '["l->l"], ["half_long"]'), ["TypingError"] * 3),
+        ):
+            self.write("shapes.py", shapes)
+            found = self.run_program((self.OFF % "").replace("outcome(apply, shapes.half, 5.0)", "None"), TYPEDCALL_NUMBA="0")
+            self.assertEqual([each[0] for each in found["results"][:3]], errors)
+
+    def test_code_of_a_wrapper(self):
+        self.write("kernels.py", KERNELS)
+        self.run_program(ALL)
+        self.write("program.py", "import kernels")
+        status, _, errors = support.python(self.folder / "program.py", environment={
+            "NUMBA_CACHE_DIR": self.path("cache"), "SHAPES": str(self.library), "TYPEDCALL_NUMBA": "0"})
+        self.assertEqual(status, 1)
+        self.assertIn("TypingError", errors)
 
 
 class NotKept(Cache):
@@ -150,8 +202,9 @@ print_all([first, other.bare(6.0), other.outer(6.0), bare(6.0)])
 class Names(unittest.TestCase):
     def test_in_what_is_kept_they_stay(self):
         # Other versions of the package must be able to find these names.
-        self.assertEqual([each.__module__ + " " + each.__name__ for each in (cache.Symbol, cache.type_again)],
-                         ["typedcall._numba_cache Symbol", "typedcall._numba_cache type_again"])
+        self.assertEqual([each.__module__ + " " + each.__name__ for each in (cache.Symbol, cache.code_again, cache.type_again)],
+                         ["typedcall._numba_cache Symbol", "typedcall._numba_cache code_again",
+                          "typedcall._numba_cache type_again"])
 
 
 class Digest(unittest.TestCase):

@@ -1,5 +1,6 @@
 """Lets Numba's disk cache store code that calls typed functions. The code contains symbols instead of addresses. The
-next process binds the symbols, or recompiles the code if a function has changed."""
+next process binds the symbols when it unpickles the code. If a function has changed, or typedcall is turned off, Numba
+treats the file as missing, and recompiles the code."""
 
 # mypy: disable-error-code="no-untyped-call,attr-defined,untyped-decorator,misc"
 from __future__ import annotations
@@ -31,10 +32,8 @@ from typedcall.tools.foreign import (
 from typedcall.tools.locks import RenewedLock
 from typedcall.tools.parameters import parameters_of
 
-__all__ = ["Stale", "Symbol", "address", "helper", "install", "offered", "reduce_type"]
+__all__ = ["Stale", "Symbol", "address", "code_again", "helper", "install", "offered", "reduce_type", "turn", "type_again"]
 
-#: Matches the names of symbols, which end in a digest.
-_NAME = re.compile(rb"typedcall\.[\w.]*\.[0-9a-f]{32}")
 # The bound symbols, with their addresses and the objects that keep the addresses valid. Bindings are never removed,
 # because compiled code may later be linked into other code.
 _binding = RenewedLock()
@@ -46,13 +45,25 @@ _numbers: dict[tuple[int, int], tuple[Any, Any]] = {}
 _plans: dict[tuple[int, str], tuple[int, Any]] = {}
 
 
-class Stale(Exception):
-    """Raised if cached code calls a function that is missing or has changed."""
+class Stale(FileNotFoundError):
+    """Raised if cached code calls a function that is missing or has changed, or if typedcall is turned off. If this is
+    raised while Numba reads a cache file, Numba behaves as if another process had removed the file."""
+
+
+# True while typedcall is registered with Numba. If TYPEDCALL_NUMBA=0, nothing of Numba's is replaced, but its cache files
+# still call this module.
+_is_on = False
+
+
+def turn(on: bool) -> None:
+    """Makes cached code that calls typed functions usable, or stale."""
+    global _is_on
+    _is_on = on
 
 
 class Symbol(NamedTuple):
-    """A symbol for an address in compiled code. Numba stores symbols in cache files, and calls each symbol before it
-    loads the code. This class is part of the cache format: do not rename it or its fields."""
+    """A symbol for an address in compiled code. Numba stores symbols in cache files. This class is part of the cache
+    format: do not rename it or its fields."""
 
     #: The import path of the function. Both parts are empty for an address in this package.
     module: str
@@ -70,6 +81,9 @@ class Symbol(NamedTuple):
 
     def __call__(self) -> None:
         """Binds the symbol. Raises Stale if the code must be recompiled."""
+        if not _is_on:
+            raise Stale(f"compiled code in Numba's cache calls {self._owner()}, and typedcall is not registered with Numba "
+                        "(TYPEDCALL_NUMBA=0, or unregister())")
         if not self.path:
             now, target = _helper(self.what)
         else:
@@ -271,8 +285,26 @@ def type_again(symbol: Symbol | None) -> Any:
     return _UnknownType(symbol)
 
 
+class _Code:
+    """What Numba stores about compiled code, with the symbols that the code needs."""
+
+    def __init__(self, symbols: list[Symbol], stored: Any) -> None:
+        self._parts = symbols, stored
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return code_again, self._parts
+
+
+def code_again(symbols: list[Symbol], stored: Any) -> Any:
+    """Binds the symbols, and returns what Numba stored. Raises Stale if the code must be recompiled. Cache files call
+    this."""
+    for symbol in symbols:
+        symbol()
+    return stored
+
+
 # Cache files refer to these names in typedcall._numba_cache.
-for _pickled in (Symbol, type_again):
+for _pickled in (Symbol, code_again, type_again):
     _pickled.__module__ = "typedcall._numba_cache"
 
 
@@ -283,10 +315,15 @@ def _nameless(library: Any) -> list[str]:
             if f"numba.dynamic.globals.{number:x}" in variables]
 
 
+def _symbols_in(library: Any) -> list[Symbol]:
+    """Returns the symbols in the compiled code."""
+    rows = [_bound.get(each.name) for each in library._final_module.functions if each.is_declaration]
+    return [row[0] for row in rows if row is not None]
+
+
 def _named(library: Any) -> list[str]:
     """Returns the names of the functions whose addresses appear as symbols in the compiled code."""
-    rows = [_bound.get(each.name) for each in library._final_module.functions if each.is_declaration]
-    return [row[0]._owner() for row in rows if row is not None]
+    return [symbol._owner() for symbol in _symbols_in(library)]
 
 
 def _called(library: Any, *kinds: Any) -> str:
@@ -301,38 +338,17 @@ def install() -> None:
     of_functions: Any = caching.CompileResultCacheImpl
     of_libraries: Any = caching.CodeLibraryCacheImpl
     of_modules: Any = codegen.AOTCodeLibrary
-    load_function, load_library = of_functions.rebuild, of_libraries.rebuild
-    keep_function, may_keep, finish = of_functions.reduce, of_functions.check_cachable, of_modules._finalize_specific
+    may_keep, finish = of_functions.check_cachable, of_modules._finalize_specific
 
-    @functools.wraps(keep_function)
-    def reduce(self: Any, result: Any) -> Any:
-        # Code that is linked in also has symbols.
-        functions = result.library._final_module.functions
-        rows = [_bound.get(each.name) for each in functions if each.is_declaration]
-        symbols = [row[0] for row in rows if row is not None]
-        return keep_function(self, result._replace(reload_init=[*result.reload_init, *symbols]))
+    def with_symbols(reduce: Any) -> Any:
+        @functools.wraps(reduce)
+        def reduced(self: Any, result: Any) -> Any:
+            # Code that is linked in also has symbols. A wrapper around a function is stored without its CompileResult.
+            rows = _symbols_in(getattr(result, "library", result))
+            stored = reduce(self, result)
+            return _Code(rows, stored) if rows else stored
 
-    @functools.wraps(load_function)
-    def rebuild(self: Any, target_context: Any, payload: Any) -> Any:
-        try:
-            return load_function(self, target_context, payload)
-        except Stale:
-            return None
-
-    @functools.wraps(load_library)
-    def rebuild_library(self: Any, target_context: Any, payload: Any) -> Any:
-        """Rebuilds a wrapper around a function. The function was loaded or compiled before, so its symbols are bound
-        unless it has changed."""
-        _, kind, data = payload
-        for name in set(_NAME.findall(data[0] if kind == "object" else data)):
-            row = _bound.get(name.decode())
-            try:
-                if row is None:
-                    return None
-                row[0]()
-            except Stale:
-                return None
-        return load_library(self, target_context, payload)
+        return reduced
 
     @functools.wraps(may_keep)
     def check_cachable(self: Any, result: Any) -> Any:
@@ -356,6 +372,5 @@ def install() -> None:
 
     of_functions.check_cachable = check_cachable
     of_modules._finalize_specific = finish_module
-    of_functions.reduce = reduce
-    of_functions.rebuild = rebuild
-    of_libraries.rebuild = rebuild_library
+    of_functions.reduce = with_symbols(of_functions.reduce)
+    of_libraries.reduce = with_symbols(of_libraries.reduce)

@@ -16,7 +16,7 @@ from numba.core.typing import signature
 from numba.core.typing.templates import AbstractTemplate
 
 from typedcall.numba.arguments import type_call
-from typedcall.numba.cache import install, offered, reduce_type
+from typedcall.numba.cache import install, offered, reduce_type, turn
 from typedcall.numba.call import Call
 from typedcall.numba.overloads import Overload, overloads_of
 from typedcall.numba.refusals import why_nothing
@@ -129,6 +129,7 @@ def register() -> None:
     from numba.extending import typeof_impl
 
     _define()
+    turn(True)
     for handled in (object, python_types.BuiltinFunctionType):
         known = typeof_impl.registry.get(handled)
         if known is not None:
@@ -137,14 +138,15 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """Undoes register(). Only code that is compiled later is affected."""
-    if not _before:
-        return
+    """Undoes register(). Only code that is compiled or read from Numba's cache later is affected."""
+    from numba.core import entrypoints
     from numba.extending import typeof_impl
 
+    entrypoints.init_all()  # otherwise Numba would call register() later, with its first function
     for handled, known in _before.items():
         typeof_impl.register(handled, known)
     _before.clear()
+    turn(False)
 
 
 @functools.cache
