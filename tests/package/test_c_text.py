@@ -151,6 +151,25 @@ class Refused(unittest.TestCase):
                          "a Py_ssize_t, not '%s': .* write 'const double \\*x, %s'.*'&kd%s'" % (count, count, letters))
             self.assertEqual(each_way("double", "const double *x, " + count), ["&kd%s->d" % letters] * 4)
 
+    def test_an_unknown_word_behind_a_type_is_no_name(self):
+        """`unsigned int` may be followed by a name, but `unsigned` also by a word that continues the type."""
+        for word in ("__int64", "_int64", "__u64", "LONGLONG", "LONG_LONG", "BOOST_LONGLONG", "longlong", "time_t"):
+            for text in ("double ef_gcd(unsigned %s)", "double ef_gcd(const signed %s, int)",
+                         "double ef_gcd(%s signed)", "double ef_gcd(int, long volatile %s)"):
+                self.refused(text % word, "no type code for the C type|two types|is not understood")
+            for text in ("unsigned %s (int)", "unsigned const %s(int)"):
+                with self.subTest(text, word=word), self.assertRaisesRegex(ValueError, "no type code for the C type"):
+                    by_tag(text % word)
+        for parameters, signature in (
+                ("unsigned n, long N, short count", "Ilh->d"), ("unsigned int __n, long int N_MAX", "Il->d"),
+                ("unsigned *__n, unsigned char UPPER", "&IB->d"), ("unsigned x_, long double __x", "Ig->d"),
+                ("unsigned PY_LONG_LONG, PY_LONG_LONG, signed PY_LONG_LONG x, const PY_LONG_LONG *", "Qqq&kq->d")):
+            self.assertEqual(each_way("double", parameters), [signature] * 4, parameters)
+        with self.assertRaisesRegex(TypeError, "write 'unsigned int __count'"):
+            by_header("double ef_gcd(unsigned __count);")
+        # Other functions of such a header can be read.
+        self.assertEqual(by_header("double other(unsigned __count); unsigned LOUD(int); int ef_gcd(int);"), "i->i")
+
     def test_what_is_not_understood(self):
         for text in ("unsigned __int128 ef_gcd(int)", "int ef_gcd(unsigned size_t)", "int ef_gcd(int) noexcept",
                      "_Atomic int ef_gcd(int)", "int ef_gcd(int &x)", "int ef_gcd(int x = 3)", "int ef_gcd(int, )",

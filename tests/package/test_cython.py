@@ -94,6 +94,20 @@ class Source(unittest.TestCase):
         self.assertEqual(typedcall.signatures(exports.turn), [])
         self.assertEqual(typedcall.signatures(exports.nothing), [])
 
+    def test_long_long(self):
+        """Cython spells `long long` as a macro."""
+        for function, signature, value, result in ((exports.first_of_all, "Q->Q", 3298534883328, 3145728),
+                                                   (exports.second, "q->q", -2**63, -2**63)):
+            self.assertEqual(typedcall.signatures(function), [signature])
+            self.assertEqual(function(value), result)
+            self.assertEqual(resolve(function, signature)(value), result)
+
+    def test_a_word_of_a_capsule_that_is_no_type_is_no_name(self):
+        capsule = typedcall.record.capsules.make_capsule
+        for text in ("unsigned word (double)", "double (unsigned word)", "double (unsigned word, int __pyx_skip_dispatch)",
+                     "double (long double word)", "double word (double)", "double (int *word)"):
+            self.assertEqual(typedcall.signatures(capsule(4096, text)), [], text)
+
     def test_optional_arguments_are_shown(self):
         self.assertEqual(typedcall.signatures(exports.optional), ["diP->d"])
         self.assertEqual(resolve(exports.optional, "diP->d")(3.0, 0, None), 6.0)
@@ -122,7 +136,8 @@ class Source(unittest.TestCase):
 
 class Tagging(unittest.TestCase):
     def untag(self):
-        names = "scale checked by_five by_two same first made x_of moved twice turn nothing optional"
+        names = "scale checked by_five by_two same first made x_of moved twice turn nothing optional "
+        names += "first_of_all second is_odd from_bint text_of plain"
         for name in names.split():
             function = getattr(exports, name)
             for variant in getattr(function, "__signatures__", {}).values():
@@ -134,8 +149,8 @@ class Tagging(unittest.TestCase):
 
     def test_one_call_tags_a_module(self):
         tagged = typedcall.tag_pyx_capi(exports)
-        expected = ["by_five", "by_two", "checked", "first", "made", "moved", "optional", "same", "scale", "twice",
-                    "x_of"]
+        expected = ["by_five", "by_two", "checked", "first", "first_of_all", "from_bint", "is_odd", "made", "moved",
+                    "optional", "plain", "same", "scale", "second", "text_of", "twice", "x_of"]
         self.assertEqual(tagged, expected)
         entry = typedcall.entries(exports.scale)[0]
         self.assertEqual((entry.signature, entry.flags), ("di->d", UNKNOWN))
@@ -163,6 +178,26 @@ class Tagging(unittest.TestCase):
         # The types of objects are still unknown.
         for function in (exports.same, exports.first, exports.x_of, exports.moved):
             self.assertTrue(typedcall.entries(function)[0].flags & Flags.DIFFERS)
+
+    def test_a_promise_does_not_cover_what_a_capsule_does_not_show(self):
+        """Python's conversions of `bint` and `char *` are not those of the signature."""
+        self.assertIs(exports.is_odd(3), True)
+        self.assertEqual((exports.from_bint(2), exports.text_of(b"abc")), (1, b"abc"))
+        with self.assertRaises(TypeError):
+            exports.text_of("abc")
+        typedcall.tag_pyx_capi(exports, flags=0)
+        for function, signature in ((exports.is_odd, "i->i"), (exports.from_bint, "i->l"), (exports.text_of, "s->s"),
+                                    (exports.scale, "di->d")):
+            (entry,) = typedcall.entries(function)[:1]
+            self.assertEqual((entry.signature, entry.flags), (signature, Flags.DIFFERS))
+            with self.assertRaisesRegex(TypeError, "differs from the Python callable"):
+                typedcall.resolve(function, signature)
+        self.assertEqual(typedcall.entries(exports.plain)[0].flags, 0)
+        # An `int` that is no bint is promised for one function.
+        address = typedcall.entries(exports.scale)[0].address
+        typedcall.untag(exports.scale)
+        typedcall.tag(exports.scale, "di->d", address)
+        self.assertEqual(typedcall.resolve(exports.scale, "di->d", capabilities=0)(1.5, 4), 6.0)
 
     def test_why_nothing_was_tagged(self):
         capsule = typedcall.record.capsules.make_capsule
@@ -247,6 +282,29 @@ def first(x):
         self.assertEqual(consumer.first([7]), 7)
         with self.assertRaises(IndexError):
             consumer.first([])
+
+    def test_cython_accepts_each_declaration(self):
+        """The type in the .pxd must have the name that Cython expects in the capsule."""
+        module, names = types.ModuleType("every_type"), []
+        values = "b B h H i I l L q Q n N f d g Zf Zd Zg".split()
+        for at, each in enumerate([*values, "s", "P", "O", *("&" + each for each in values), *("&k" + each for each in values)]):
+            def function(x):
+                raise NotImplementedError
+
+            name = "f%d" % at
+            setattr(module, name, function)
+            typedcall.tag(function, "%s->%s" % (each, each), 4096)
+            names.append(name)
+        sys.modules[module.__name__] = module
+        self.addCleanup(sys.modules.pop, module.__name__)
+        self.assertEqual(typedcall.export_to_cython(module), sorted(names))
+        (self.folder / "every_type.pxd").write_text(typedcall.cython_declarations(module))
+        (self.folder / "every_consumer.pyx").write_text(
+            "from every_type cimport %s\ndef addresses(): return [%s]\n"
+            % (", ".join(names), ", ".join("<size_t><void *>" + name for name in names)))
+        made = adapter_support.compile_pyx(self.folder / "every_consumer.pyx", self.folder)
+        self.assertEqual(support.load("every_consumer", made).addresses(), [4096] * len(names))
+        sys.modules.pop("every_consumer")
 
     def test_a_wrong_declaration_is_an_import_error(self):
         folder = self.folder

@@ -30,3 +30,10 @@ cpdef number twice(number x) noexcept
 cpdef double complex turn(double complex z) noexcept
 cpdef void nothing(double x) noexcept
 cpdef double optional(double x, double y=*) noexcept
+cpdef unsigned long long first_of_all(unsigned long long x) noexcept nogil
+cpdef long long second(long long x) noexcept nogil
+# Python converts these differently, which a capsule does not show.
+cpdef bint is_odd(int x) noexcept nogil
+cpdef long from_bint(bint x) noexcept nogil
+cpdef const char *text_of(const char *x) noexcept nogil
+cpdef long plain(long x) noexcept nogil

@@ -71,5 +71,23 @@ cdef api double only_in_c(double *values, Py_ssize_t count) noexcept nogil:
         sum += values[i]
     return sum
 
+cpdef unsigned long long first_of_all(unsigned long long x) noexcept nogil:
+    return x >> 20
+
+cpdef long long second(long long x) noexcept nogil:
+    return x
+
+cpdef bint is_odd(int x) noexcept nogil:
+    return x & 1
+
+cpdef long from_bint(bint x) noexcept nogil:
+    return x
+
+cpdef const char *text_of(const char *x) noexcept nogil:
+    return x
+
+cpdef long plain(long x) noexcept nogil:
+    return x
+
 def not_exported(double x):
     return x

@@ -46,6 +46,12 @@ _TAGS = {"struct", "union", "enum"}
 _BASIC = {
     "void", "bool", "char", "short", "int", "long", "float", "double", "signed", "unsigned", "_Complex",
 }  # fmt: skip
+# Macros that stand for several of these words.
+_MACROS = {"PY_LONG_LONG": ("long", "long")}
+# The words that may be followed by others, such as `int` or a macro like PY_LONG_LONG.
+_OPEN = {"short", "long", "signed", "unsigned"}
+# Names that are usually macros or types. They are no names of parameters behind one of those words.
+_LIKE_A_TYPE = re.compile(r"_\w*|[A-Z][A-Z0-9_]+|\w+_t|(?:u?long)+\d*")
 # Reserved words that this parser does not understand.
 _OTHERS = {
     "__attribute", "__attribute__", "__declspec", "__asm", "__asm__", "__int128", "__typeof",
@@ -188,6 +194,8 @@ class Parser:
         self._tokens = _tokens(self._text)
         self._end_of = _pairs(self._tokens)
         self.at = 0
+        # True if another word could continue the type that specifiers() has read.
+        self._is_open = False
 
     @property
     def next(self) -> str:
@@ -235,6 +243,7 @@ class Parser:
         basic: list[str] = []
         named: Type | None = None
         is_const, storage = False, set()
+        self._is_open = False
         while True:
             word = self.next
             if word in _QUALIFIERS:
@@ -243,8 +252,8 @@ class Parser:
                 storage.add(word)
                 if word == "extern" and self._word(self.at + 1) == '"C"':
                     self.at += 1
-            elif word in _BASIC:
-                basic.append(word)
+            elif word in _BASIC or word in _MACROS:
+                basic += _MACROS.get(word, (word,))
             elif not self._is_name(word) or (basic or named) and word not in _TAGS:
                 break
             elif basic or named:
@@ -258,9 +267,23 @@ class Parser:
             if name is None:
                 raise self.refuse(f"{' '.join(basic)!r} is not a C type" if basic else "")
             named = Type(name)
+            self._is_open = _OPEN.issuperset(basic)
         elif basic:
             raise self.refuse("two types")
         return (named.qualified() if is_const else named), storage
+
+    def without_header(self, is_parameter: bool = False) -> tuple[Type, str, set[str]]:
+        """Parses the type, the name and the storage classes of a declaration that may have no name. In `unsigned LONG64`,
+        the word may be the name or a macro that continues the type. The type is then unknown, and its base is the
+        declaration that makes the word a name: `unsigned int LONG64`."""
+        of, storage = self.specifiers()
+        word = self.next
+        is_unknown = self._is_open and self._is_name(word) and _LIKE_A_TYPE.fullmatch(word) is not None
+        of, name = self.declarator(of, is_parameter)
+        if is_unknown and not self._is_type(word):
+            least = "" if of.base.endswith("int") else " int"
+            of = of._replace(base=f"{of.base}{least} {word}")
+        return of, name, storage
 
     def _named(self) -> Type:
         """Parses a struct, or the name of a type."""
@@ -291,7 +314,7 @@ class Parser:
         return word[:1].isidentifier() and not is_reserved
 
     def _is_type(self, word: str) -> bool:
-        known = word in _BASIC or word in _QUALIFIERS or word in _TAGS or word in _STORAGE
+        known = word in _BASIC or word in _MACROS or word in _QUALIFIERS or word in _TAGS or word in _STORAGE
         return known or word in self._types or _standard(word) is not None
 
     def _is_group(self, at: int, is_parameter: bool) -> bool:
@@ -374,8 +397,7 @@ class Parser:
 
     def _parameter(self) -> Parameter:
         start = self.at
-        of, storage = self.specifiers()
+        made, name, storage = self.without_header(is_parameter=True)
         if storage - {"register"}:
             raise self.refuse(f"a parameter cannot be {min(storage)!r}")
-        made, name = self.declarator(of, is_parameter=True)
         return Parameter(made, name, self.text_from(start))

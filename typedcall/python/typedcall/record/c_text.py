@@ -51,6 +51,10 @@ def letters_of_type(of: Type, text: str) -> str:
     if not of.layers:
         letters = _value_letters(of.base)
         if letters is None:
+            if "int " in of.base:
+                word = of.base.rpartition(" ")[2]
+                raise ValueError(f"no type code for the C type {text!r}, if {word!r} is a part of it; "
+                                 f"if that is a name, write {of.base!r}")
             known = ", ".join(name for name in _BY_C_TYPE if "*" not in name)
             raise ValueError(f"no type code for the C type {text!r}; there are {known}")
         return letters
@@ -69,9 +73,9 @@ def letters_of(text: str) -> str:
     """Returns the code of a C type: "I" for `unsigned int`, "&kd" for `const double *`, "s" for `char const *`, "&b"
     or "&B" for `char *`, "P" for `struct x *`. Raises ValueError for a type without a code."""
     parser = Parser(text)
-    of, _ = parser.declarator(parser.specifiers()[0], is_parameter=True)
-    if parser.next:
-        raise parser.refuse()
+    of, name, _ = parser.without_header(is_parameter=True)
+    if parser.next or name:
+        raise parser.refuse("this is not only a type" if name else "")
     return letters_of_type(of, text)
 
 
@@ -82,8 +86,7 @@ def parse_function(
     or "". Raises ValueError for any other text."""
     try:
         parser = Parser(text, types)
-        of, storage = parser.specifiers()
-        of, name = parser.declarator(of)
+        of, name, storage = parser.without_header()
         parser.take(";")
         if parser.next or "typedef" in storage:
             raise parser.refuse()

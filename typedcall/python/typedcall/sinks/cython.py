@@ -30,6 +30,8 @@ __all__ = ["cython_declarations", "export_to_cython", "tag_pyx_capi"]
 # The names that Cython uses instead of C's.
 _IN_CAPSULES = {
     "n": "Py_ssize_t",
+    "q": "PY_LONG_LONG",
+    "Q": "unsigned PY_LONG_LONG",
     "?": "bool",
     "s": "char const *",
     "Zf": "__pyx_t_float_complex",
@@ -120,7 +122,9 @@ def tag_pyx_capi(module: ModuleType | str, flags: int | None = None) -> list[str
     them only if `capabilities` contains DIFFERS. `flags` is a promise about all the functions. With MAY_RAISE and
     NEEDS_THREAD, they return -1 or NULL if they raise, as in Cython 3 without `except`. With 0, no function raises or
     needs the GIL. Unless `flags` is 0, functions whose result cannot report an exception (void, complex) are skipped.
-    Functions with objects always have DIFFERS, because C functions do not check the class of an object.
+    Functions with objects, `int` or `char *` always have DIFFERS, because a capsule shows neither the class of an
+    object nor `bint` (a bool in Python), and Python passes bytes for a `char *`. Tag such a function by itself, with
+    the address of its entry: `tag(f, "i->i", entries(f)[0].address, flags=...)`.
 
     A RuntimeWarning lists the skipped cpdef functions, with the reasons. Functions with Cython's own types (typedefs,
     enums, structs) may be tagged one by one: `tag(f, "L->L", capsule)`.

@@ -3,8 +3,9 @@ function has the entries of all its variants.
 
 The name of a capsule does not describe exceptions. The name shows neither `noexcept` nor the value that reports an
 exception, such as 5 in `except 5`. Functions are therefore assumed to raise, unless their module documents its
-exports. Functions that return no object have DIFFERS, so only callers that allow this find them. Functions with
-objects always have DIFFERS, because only the Python function checks their classes."""
+exports. Functions that return no object have DIFFERS, so only callers that allow this find them. cpdef functions
+with objects, `int` or `char *` always have DIFFERS, because the capsule shows neither the class of an object nor
+`bint`, and Python passes bytes for a `char *`."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ import re
 import sys
 from typing import Any
 
-from typedcall.record.c_text import Declaration, parse_declaration
+from typedcall.record.c_text import Declaration, declaration_of, parameters_of, parse_function
 from typedcall.record.capsules import capsule_address, capsule_name, is_capsule
 from typedcall.record.codes import CODES, has_error_value, pointee
 from typedcall.record.records import Entry, Flags, Found
@@ -61,18 +62,28 @@ def _may_truncate(capsules: dict[str, Any], name: str) -> bool:
     fused = _VARIANT.fullmatch(name)
     if fused is None:
         return False
-    own = parse_declaration(capsule_name(capsules[name]) or "").arguments
+    own = _declared(capsule_name(capsules[name]) or "").arguments
     for other, capsule in capsules.items():
         variant = _VARIANT.fullmatch(other)
         if variant is None or variant.group(2) != fused.group(2):
             continue
-        theirs = parse_declaration(capsule_name(capsule) or "").arguments
+        theirs = _declared(capsule_name(capsule) or "").arguments
         kinds = [
             (CODES[pointee(a)].kind, CODES[pointee(b)].kind) for a, b in zip(own, theirs)
         ]
         if ("floating", "signed") in kinds:
             return True
     return False
+
+
+def _declared(text: str) -> Declaration:
+    """Parses the name of a capsule. Raises ValueError for a text without a signature. Cython writes no names but its
+    own, so any other word that could be a name is an unknown type."""
+    of, name = parse_function(text)
+    names = [each.name for each in parameters_of(of, text)]
+    if name or any(each and not each.startswith("__pyx_") for each in names):
+        raise ValueError(f"{text!r} has words that are not understood")
+    return declaration_of(of, name, text)
 
 
 def entry_of_capsule(capsule: Any, flags: Flags, keep_alive: Any = None) -> Entry | str:
@@ -84,7 +95,7 @@ def entry_of_capsule(capsule: Any, flags: Flags, keep_alive: Any = None) -> Entr
     passes 0 and NULL."""
     text = capsule_name(capsule)
     try:
-        declared = parse_declaration(text or "")
+        declared = _declared(text or "")
     except ValueError:
         return f"its type has no signature: {printable(text or '')}"
     arguments = declared.arguments
@@ -99,21 +110,27 @@ def entry_of_capsule(capsule: Any, flags: Flags, keep_alive: Any = None) -> Entr
         flags &= ~Flags.THREAD_SAFE
     if flags == UNKNOWN and declared.result == "O":
         flags &= ~Flags.DIFFERS  # for objects, the error value is always NULL
-    if _takes_objects(declared, text or ""):
+    if _converts_differently(declared, text or ""):
         flags |= Flags.DIFFERS
     address = capsule_address(capsule)
     keep = capsule if keep_alive is None else keep_alive
     return Entry(signature, flags, address, "Cython", keep)
 
 
-def _takes_objects(declared: Declaration, text: str) -> bool:
-    """True if the C function relies on an argument's class, which only a call from Python checks. Also true if the
-    function returns an instance as a pointer to its struct."""
-    pointers = [given for given, letters in zip(declared.texts, declared.arguments) if letters == "P"]
-    pointers += [text.split("(")[0]] if declared.result == "P" else []
-    # A pointer to optional arguments is not a pointer to an object.
-    is_class = ["void" not in each and _OPTIONAL_ARGUMENTS not in each for each in pointers]
-    return "O" in declared.arguments or _SKIP_DISPATCH in text and any(is_class)
+def _converts_differently(declared: Declaration, text: str) -> bool:
+    """True if Python may pass or return other values than the signature shows. The C function may rely on an
+    argument's class, which only a call from Python checks, or return an instance as a pointer to its struct. A cpdef
+    function's `int` may be a `bint`, which is a bool in Python, and its `char *` is bytes in Python."""
+    if "O" in declared.arguments or _SKIP_DISPATCH not in text:
+        return "O" in declared.arguments
+    for given, letters in (*zip(declared.texts, declared.arguments), (text.partition("(")[0], declared.result)):
+        if given == _SKIP_DISPATCH or _OPTIONAL_ARGUMENTS in given:
+            continue  # neither is an argument in Python
+        if letters == "s" or letters.startswith("&") or letters == "i" and "int" in given.split():
+            return True
+        if letters == "P" and "void" not in given:
+            return True
+    return False
 
 
 def capsules_of(module: Any) -> dict[str, Any]:
