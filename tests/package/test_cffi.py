@@ -68,6 +68,20 @@ class Source(support.InAFolder):
         pointer = self.ffi.cast(text, 4096)
         self.assertEqual(entry_of(pointer).signature, f"?bBhHiIlLnNfP{CHARS}PP->d")
 
+    def test_a_char_is_bytes_in_python(self):
+        self.ffi.cdef("int tolower(int);")
+        char = CHARS[1:]
+        for text, signature, differs in (("char(*)(char)", char + "->" + char, True), ("int(*)(char)", char + "->i", True),
+                                         ("char(*)(int)", "i->" + char, True),
+                                         ("signed char(*)(signed char)", "b->b", False),
+                                         ("char *(*)(char *)", CHARS + "->" + CHARS, False)):
+            entry = entry_of(self.ffi.cast(text, self.ffi.addressof(self.libc, "tolower")))
+            self.assertEqual((entry.signature, bool(entry.flags & Flags.DIFFERS)), (signature, differs))
+        lower = self.ffi.cast("char(*)(char)", self.ffi.addressof(self.libc, "tolower"))
+        self.assertEqual(lower(b"A"), b"a")
+        with self.assertRaises(TypeError):
+            lower(65)
+
     def test_what_has_no_signature_is_refused(self):
         self.assertEqual(typedcall.signatures(self.libc.printf), [])
         self.assertEqual(typedcall.signatures(self.ffi.cast("double(*)(pair)", 4096)), [])

@@ -134,6 +134,112 @@ class Source(unittest.TestCase):
         with self.assertRaises(TypeError):
             typedcall.resolve(self.hypot, "dd->d")
 
+    def differs(self, pointer, signature="i->i"):
+        """True if ctypes converts the values of this function differently than its signature shows."""
+        entry = entry_of(pointer)
+        self.assertEqual(entry.signature, signature)
+        if entry.flags & Flags.DIFFERS:
+            with self.assertRaisesRegex(TypeError, "differs from the Python callable"):
+                typedcall.resolve(pointer, signature)
+        return bool(entry.flags & Flags.DIFFERS)
+
+    def test_a_restype_that_converts(self):
+        class Status(ctypes.c_int):
+            def _check_retval_(self):
+                return -1
+
+        class Direct(ctypes._SimpleCData):
+            _type_ = "i"
+
+        class CheckedDirect(Direct.__base__):
+            _type_ = "i"
+            _check_retval_ = staticmethod(lambda value: value + 1)
+
+        class Number(ctypes.c_int):
+            """ctypes returns an instance."""
+
+        class Text(ctypes.c_char_p):
+            pass
+
+        class Object(ctypes.py_object):
+            pass
+
+        class CheckedPointer(ctypes._Pointer):
+            _type_ = ctypes.c_int
+            _check_retval_ = staticmethod(bool)
+
+        labs = ctypes.CDLL(None).abs
+        labs.argtypes = [ctypes.c_int]
+        for restype, differs in ((Status, True), (Number, True), (CheckedDirect, True), (Direct, False),
+                                 (ctypes.c_int, False)):
+            with self.subTest(restype):
+                self.assertEqual(self.differs(ctypes.CFUNCTYPE(restype, ctypes.c_int)(4096)), differs)
+                labs.restype = restype
+                self.assertEqual(self.differs(labs), differs)
+                self.assertEqual(type(labs(-5)) is int and labs(-5) == 5, not differs)
+        self.assertTrue(self.differs(ctypes.CFUNCTYPE(Text)(4096), "->s"))
+        self.assertTrue(self.differs(ctypes.PYFUNCTYPE(Object)(4096), "->O"))
+        self.assertTrue(self.differs(ctypes.CFUNCTYPE(CheckedPointer)(4096), "->&i"))
+        self.assertFalse(self.differs(ctypes.CFUNCTYPE(ctypes.c_char_p)(4096), "->s"))
+        self.assertFalse(self.differs(ctypes.PYFUNCTYPE(ctypes.py_object)(4096), "->O"))
+
+    def test_an_argtype_that_converts(self):
+        class More(ctypes.c_int):
+            @classmethod
+            def from_param(cls, value):
+                return ctypes.c_int(value + 1)
+
+        class Inherits(More):
+            pass
+
+        class Other(ctypes.c_int):
+            from_param = ctypes.c_short.from_param
+
+        class Number(ctypes.c_int):
+            """ctypes takes the same ints."""
+
+        class Array(ctypes.c_void_p):
+            from_param = classmethod(lambda cls, value: value)
+
+        self.assertEqual(ctypes.CFUNCTYPE(ctypes.c_int, More)(("abs", ctypes.CDLL(None)))(-3), 2)
+        for argtype, differs in ((More, True), (Inherits, True), (Other, True), (Number, False), (ctypes.c_int, False)):
+            with self.subTest(argtype):
+                self.assertEqual(self.differs(ctypes.CFUNCTYPE(ctypes.c_int, argtype)(4096)), differs)
+        self.assertTrue(self.differs(ctypes.CFUNCTYPE(ctypes.c_int, Array)(4096), "P->i"))
+        for argtype, letters in ((ctypes.c_void_p, "P"), (ctypes.c_char_p, "s"), (ctypes.py_object, "O"),
+                                 (ctypes.POINTER(ctypes.c_int), "&i"), (ctypes.POINTER(ctypes.c_char), "P"),
+                                 (ctypes.POINTER(ctypes.c_wchar), "P"), (ctypes.CFUNCTYPE(None), "P")):
+            with self.subTest(argtype):
+                self.assertFalse(self.differs(ctypes.CFUNCTYPE(ctypes.c_int, argtype)(4096), letters + "->i"))
+
+    def test_parameters_that_ctypes_fills_in(self):
+        prototype = ctypes.CFUNCTYPE(DOUBLE, DOUBLE, ctypes.POINTER(ctypes.c_int))
+        self.assertEqual(prototype(("frexp", self.libm), ((1, "x"), (2, "exponent")))(8.0), 4)
+        for second, differs in (((2, "exponent"), True), ((2,), True), ((3, "exponent"), True), ((1, "exponent", 5), True),
+                                ((1, "exponent", None), True), ((1, "exponent"), False),
+                                ((0,), False), ((1,), False)):
+            with self.subTest(second):
+                pointer = prototype(("frexp", self.libm), ((1, "x"), second))
+                self.assertEqual(self.differs(pointer, "d&i->d"), differs)
+        omitted = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int)(("abs", ctypes.CDLL(None)), ((5, "x"),))
+        self.assertEqual((omitted(), self.differs(omitted)), (0, True))
+
+    def test_a_prototype_with_a_call_of_its_own(self):
+        class Prototype(ctypes._CFuncPtr):
+            _flags_ = ctypes.CFUNCTYPE(None)._flags_
+            _argtypes_ = (ctypes.c_int,)
+            _restype_ = ctypes.c_int
+
+        class Doubled(Prototype):
+            _flags_, _argtypes_, _restype_ = Prototype._flags_, Prototype._argtypes_, Prototype._restype_
+
+            def __call__(self, *arguments):
+                return 2 * super().__call__(*arguments)
+
+        self.assertFalse(self.differs(Prototype(("abs", ctypes.CDLL(None)))))
+        doubled = Doubled(("abs", ctypes.CDLL(None)))
+        self.assertEqual((doubled(-3), self.differs(doubled)), (6, True))
+
     def test_null_is_nothing(self):
         self.assertEqual(typedcall.signatures(ctypes.CFUNCTYPE(DOUBLE)()), [])
 

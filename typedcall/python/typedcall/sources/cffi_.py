@@ -83,4 +83,6 @@ def entries(obj: Any) -> Found:
     address = int(ffi.cast("uintptr_t", pointer))
     callback = _may_call_python(address, is_data, sys.modules["_cffi_backend"].Lib)
     flags = Flags.ACQUIRES_GIL if callback else Flags.THREAD_SAFE
+    if any(each.kind == "primitive" and each.cname == "char" for each in (*declared.args, declared.result)):
+        flags |= Flags.DIFFERS  # a char is bytes in Python
     return [Entry(signature, flags, address, "cffi", obj)]

@@ -3,13 +3,23 @@ determines the flags."""
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Iterable
+from types import BuiltinMethodType
 from typing import Any, Callable
 
 from typedcall.record.codes import CODES, has_error_value, letters_for
 from typedcall.record.records import Entry, Flags, Found
-from typedcall.tools.foreign import attribute, imported_class, is_a, show, type_name
+from typedcall.tools.foreign import (
+    attribute,
+    exact_int,
+    imported_class,
+    is_a,
+    show,
+    text_attribute,
+    type_name,
+)
 from typedcall.tools.libraries import library_of
 
 __all__ = ["FUNCFLAG_PYTHONAPI", "FUNCFLAG_USE_ERRNO", "address_of", "entries", "letters_of"]
@@ -170,9 +180,60 @@ def _flags_of(pointer: Any, address: int, result: str) -> Flags | None:
         flags |= Flags.THREAD_SAFE  # ctypes releases the GIL for each call
     if bits & FUNCFLAG_USE_ERRNO:
         flags |= Flags.SETS_ERRNO
-    if attribute(pointer, "errcheck", pointer) is not None:
+    if _converts_differently(pointer):
         flags |= Flags.DIFFERS
     return flags
+
+
+def _converts_differently(pointer: Any) -> bool:
+    """True if a call through ctypes may pass or return other values than the signature shows."""
+    if attribute(pointer, "errcheck", pointer) is not None:
+        return True
+    if attribute(type(pointer), "__call__") != attribute(_function_pointer(), "__call__"):
+        return True
+    if _converts_result(pointer.restype) or any(map(_converts_argument, pointer.argtypes)):
+        return True
+    return any(map(_fills_in, _parameter_flags(pointer)))
+
+
+def _converts_result(restype: Any) -> bool:
+    """True if ctypes calls `_check_retval_`, or returns an instance of a class. For a simple type, ctypes does so unless
+    the type is directly derived from _SimpleCData."""
+    import ctypes
+
+    if attribute(restype, "_check_retval_", attribute) is not attribute:
+        return True
+    is_simple = isinstance(restype, type) and issubclass(restype, ctypes._SimpleCData)
+    return is_simple and restype.__base__ is not ctypes._SimpleCData
+
+
+def _converts_argument(argtype: Any) -> bool:
+    """True if the class has its own `from_param`."""
+    import ctypes
+
+    given = attribute(argtype, "from_param")
+    if sys.implementation.name == "pypy":
+        return not (text_attribute(given, "__module__") or "").startswith("_ctypes")
+    if type(given) is not BuiltinMethodType:
+        return True
+    # ctypes itself replaces the `from_param` of pointers to characters.
+    own = [argtype, *([ctypes.c_char_p, ctypes.c_wchar_p] if issubclass(argtype, ctypes._Pointer) else [])]
+    return all(given.__self__ is not each for each in own)
+
+
+def _parameter_flags(pointer: Any) -> list[Any]:
+    """Returns the `paramflags` of the prototype's constructor: a tuple for each argument. CPython has no attribute for
+    them, but shows them to the garbage collector, like `argtypes` and its converters, which are no tuples of tuples."""
+    for each in [attribute(pointer, "_paramflags"), *gc.get_referents(pointer)]:
+        if is_a(each, tuple) and each and all(is_a(item, tuple) for item in tuple.__iter__(each)):
+            return list(tuple.__iter__(each))
+    return []
+
+
+def _fills_in(flags: tuple[Any, ...]) -> bool:
+    """True if Python may omit an argument with these flags, which are (kind, name, default)."""
+    kind = exact_int(tuple.__getitem__(flags, 0)) if tuple.__len__(flags) else 0
+    return kind not in (0, 1) or tuple.__len__(flags) > 2
 
 
 def entries(obj: Any) -> Found:
