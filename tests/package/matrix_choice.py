@@ -24,11 +24,19 @@ def kind_of(value):
     for kind in (int, float, complex, str):
         if isinstance(value, kind):
             return kind, type(value) is kind
+    if is_numpy_complex(value):
+        return complex, False
     if hasattr(type(value), "__index__"):
         return (list, False) if hasattr(type(value), "__len__") else (int, True)
     if hasattr(type(value), "__float__"):
         return float, False
     return (complex, False) if hasattr(type(value), "__complex__") else (None, False)
+
+
+def is_numpy_complex(value):
+    """Returns true for NumPy's complex scalars and arrays. They have `__float__`, which drops the imaginary part."""
+    names = [f"{each.__module__}.{each.__name__}" for each in type(value).__mro__]
+    return "numpy.complexfloating" in names or names[0] == "numpy.ndarray" and value.dtype.kind == "c"
 
 
 def rank(value, letters):

@@ -30,6 +30,21 @@ class Shapes(unittest.TestCase):
         made = self.make(functions.root, OF_NUMBER, True)
         self.assertEqual(call(made, "dP->d", 9.0, ...), 3.0)
 
+    def test_the_declared_type_comes_before_an_equivalent_one(self):
+        """All three types are the same on LP64. The addresses show the entry."""
+        def count(x):
+            raise NotImplementedError
+
+        for order in (("l", "q", "n"), ("n", "l", "q"), ("q", "n", "l")):
+            signatures = [each + "->" + each for each in order]
+            made = {each: ctypes.CFUNCTYPE(ctypes.c_long, ctypes.c_long)(lambda x, at=at: at)
+                    for at, each in enumerate(order)}
+            typedcall.tag(count, signatures, list(made.values()), flags=0)
+            for letters, name in (("l", "long"), ("q", "long long"), ("n", "intptr_t")):
+                with typedcall.callback(count, "%s (*)(%s, void *)" % (name, name)) as callback:
+                    self.assertEqual(order[call(callback, "lP->l", 1, ...)], letters, (order, name))
+            typedcall.untag(count)
+
     def test_a_gradient(self):
         for f in (functions.squares, functions.checked_squares):
             made = self.make(f, NLOPT, True)

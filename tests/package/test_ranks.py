@@ -1,5 +1,7 @@
 """Compares the extension module's table of ranks with matrix_choice.py, which implements docs/ABI.md, 8.7."""
 import contextlib
+import itertools
+import math
 import pathlib
 import random
 import unittest
@@ -28,10 +30,12 @@ VALUES = {
 NUMPY = {
     "BOOL": ("numpy.bool_(True)",),
     "INT": ("numpy.int8(5)", "numpy.uint64(2**63)", "numpy.intp(0)"),
-    "ARRAY": ("numpy.zeros(3)", "numpy.array(7)"),
+    "ARRAY": ("numpy.zeros(3)", "numpy.array(7)", "numpy.array(7.5)"),
     "FLOAT_SUBCLASS": ("numpy.float64(0.5)",),
-    "HAS_FLOAT": ("numpy.float32(0.5)", "numpy.float16(0.5)", "numpy.longdouble(0.5)"),
+    "HAS_FLOAT": ("numpy.float32(0.5)", "numpy.float16(0.5)", "numpy.longdouble(0.5)", "numpy.bytes_(b'7')"),
     "COMPLEX_SUBCLASS": ("numpy.complex128(1j)",),
+    "HAS_COMPLEX": ("numpy.complex64(1j)", "numpy.clongdouble(1j)", "numpy.complex64(2)", "made(numpy.complex64)(1j)",
+                    "numpy.array(1j)", "numpy.array(1j, '>c16')", "numpy.array(1j, 'F')", "numpy.array([1j])"),
     "STR_SUBCLASS": ("numpy.str_('7')",),
     "OTHER": ("numpy.dtype('d')", "numpy.int64"),
 }
@@ -123,12 +127,13 @@ class Order(unittest.TestCase):
 
 
 class Wrappers(unittest.TestCase):
-    def test_they_choose_by_these_ranks(self):
+    def check(self, values, **names):
         narrow, functions = support.build("narrow_functions"), support.build("overload_functions")
         for function, letters in ((narrow.int_or_float, "id"), (narrow.float_or_int, "di"), (narrow.char_or_long, "bl"),
-                                  (narrow.three, "Lbd"), (narrow.two_floats, "fd"), (functions.kind, (["d"], ["Zd"], ["O"]))):
-            for expression in (each for expressions in VALUES.values() for each in expressions):
-                value = eval(expression, {"made": made})
+                                  (narrow.three, "Lbd"), (narrow.two_floats, "fd"), (functions.kind, (["d"], ["Zd"], ["O"])),
+                                  (functions.real_or_complex, (["d"], ["Zd"]))):
+            for expression in (each for expressions in values.values() for each in expressions):
+                value = eval(expression, {"made": made, **names})
                 with self.subTest(function.__name__, value=expression):
                     try:
                         expected = matrix_choice.choose(letters, (value,))
@@ -136,6 +141,36 @@ class Wrappers(unittest.TestCase):
                         self.assertRaises(error.kind, function, value)
                     else:
                         self.assertEqual(function(value), expected)
+
+    def test_they_choose_by_these_ranks(self):
+        self.check(VALUES)
+
+    @support.ON_CPYTHON
+    def test_they_choose_by_these_ranks_for_numpy(self):
+        try:
+            import numpy
+        except ImportError:
+            self.skipTest("NumPy is not installed")
+        # NumPy has no float for arrays of several elements, and no int for floats.
+        others = ("numpy.zeros(3)", "numpy.array([1j])", "numpy.array(7.5)", "numpy.bytes_(b'7')")
+        self.check({kind: [each for each in expressions if each not in others] for kind, expressions in NUMPY.items()},
+                   numpy=numpy)
+
+    @support.ON_CPYTHON
+    def test_a_complex_value_is_never_a_real_one(self):
+        try:
+            import numpy
+        except ImportError:
+            self.skipTest("NumPy is not installed")
+        narrow, functions = support.build("narrow_functions"), support.build("overload_functions")
+        for value in map(eval, NUMPY["HAS_COMPLEX"] + NUMPY["COMPLEX_SUBCLASS"], itertools.repeat({"made": made, "numpy": numpy})):
+            for function in (narrow.int_or_float, narrow.float_or_int, narrow.two_floats):
+                self.assertRaises(TypeError, function, value)
+            if getattr(value, "ndim", 0) == 0:
+                self.assertEqual(functions.real_or_complex(value), 1)
+        # A single entry converts as CPython does.
+        with self.assertWarns(numpy.exceptions.ComplexWarning if hasattr(numpy, "exceptions") else numpy.ComplexWarning):
+            self.assertEqual(functions.d(numpy.complex64(2 + 1j)), math.sqrt(numpy.complex64(4)) + functions.d(0.0))
 
     def test_methods_that_a_class_gets_and_loses(self):
         functions = support.build("narrow_functions")

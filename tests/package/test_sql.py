@@ -52,6 +52,24 @@ class Functions(sql_connection.Values):
         with self.assertRaisesRegex(Exception, "no overload"):
             self.value("by_count(1)")
 
+    def test_python_answers_for_a_number_of_arguments_without_a_value_in_sql(self):
+        calls = []
+
+        def f(*given):
+            calls.append(given)
+            return float(len(given))
+
+        half, = typedcall.entries(functions.half)
+        typedcall.tag(f, [half.signature, "Zdi->Zd", "Zdid->Zd"], [half.address] * 3,
+                      flags=[half.flags, half.flags, half.flags | Flags.DIFFERS])
+        self.addCleanup(typedcall.untag, f)
+        self.register(f, name="f")
+        self.assertEqual([self.value("f(3.0)"), self.value("f(3.0, 4)"), self.value("f(3.0, 4, 5.0)")], [1.5, 2.0, 3.0])
+        self.assertEqual(calls, [(3.0, 4), (3.0, 4, 5.0)])
+        self.assertIsNone(self.value("f(3.0, NULL)"))
+        with self.assertRaisesRegex(Exception, "wrong number of arguments"):
+            self.value("f()")
+
     def test_text_of_a_database_in_utf16(self):
         self.query("pragma encoding = 'UTF-16'")
         self.query("create table texts(x)")

@@ -71,6 +71,31 @@ inline bool has_length(const PyTypeObject *type) {
 }
 #endif
 
+/// True for NumPy's complex scalars and their subclasses, which have `__float__`, too. It drops the
+/// imaginary part, with a warning.
+inline bool is_numpy_complex(const PyTypeObject *type) {
+  for (; type != nullptr; type = type->tp_base) {
+    if (std::strcmp(type->tp_name, "numpy.complexfloating") == 0) return true;
+  }
+  return false;
+}
+
+/// True for an array of NumPy with complex elements. Sets no exception.
+inline bool is_complex_array(PyObject *object) {
+  if (std::strcmp(Py_TYPE(object)->tp_name, "numpy.ndarray") != 0) return false;
+  Py_buffer view;
+  if (PyObject_GetBuffer(object, &view, PyBUF_RECORDS_RO) < 0) {
+    PyErr_Clear();
+    return false;
+  }
+  // The format of a struct may contain a complex number.
+  const char *const format = view.format;
+  const bool is_complex = format != nullptr && std::strchr(format, '{') == nullptr &&
+                          std::strchr(format, 'Z') != nullptr;
+  PyBuffer_Release(&view);
+  return is_complex;
+}
+
 // Implements kind_of() for objects whose type is neither int nor float. Not inline, so that all
 // wrappers share it.
 TYPEDCALL_OUT_OF_LINE inline PyNativeGiven kind_of_other(PyObject *object) {
@@ -91,13 +116,16 @@ TYPEDCALL_OUT_OF_LINE inline PyNativeGiven kind_of_other(PyObject *object) {
   const bool is_integer = has_index(type);
   if (!is_integer && float_method(type) == nullptr) return PyNativeGiven_OTHER;
   if (is_numpy_bool(type)) return PyNativeGiven_BOOL;
-  if (!is_integer) return PyNativeGiven_HAS_FLOAT;
-  return has_length(type) ? PyNativeGiven_ARRAY : PyNativeGiven_INT;
+  if (!is_integer) {
+    return is_numpy_complex(type) ? PyNativeGiven_HAS_COMPLEX : PyNativeGiven_HAS_FLOAT;
+  }
+  if (!has_length(type)) return PyNativeGiven_INT;
+  return is_complex_array(object) ? PyNativeGiven_HAS_COMPLEX : PyNativeGiven_ARRAY;
 }
 
 /// Returns the kind of `object`. The kind is OTHER if the object has only `__complex__`, because
 /// types have no slot for `__complex__`. conversion_rank_of() looks it up. GIL: held. Sets no
-/// exception, and runs no Python code.
+/// exception, and runs no Python code. NumPy's complex numbers are HAS_COMPLEX.
 TYPEDCALL_IN_LINE inline PyNativeGiven kind_of(PyObject *object) {
   if (PyLong_CheckExact(object)) return PyNativeGiven_INT;
   if (PyFloat_CheckExact(object)) return PyNativeGiven_FLOAT;

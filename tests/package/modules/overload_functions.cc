@@ -75,6 +75,7 @@ typedcall::method_table methods{
     def<two<double, double>, two<int, double>, two<double, int>, two<long, double>>(
         "of dd id di ld"),
     def<float_kind, complex_kind, object_kind>("kind"),
+    def<float_kind, complex_kind>("real_or_complex"),
 };
 
 }  // namespace

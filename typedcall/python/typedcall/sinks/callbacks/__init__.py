@@ -75,15 +75,20 @@ def _success_bytes(shape: Shape, success: int) -> bytes:
 
 def _find(shape: Shape, entries: list[Entry], fits: Any) -> tuple[Entry, Way, str] | None:
     """Returns the first entry that can be called, and the way to call it. Ways that pass arrays come before those that
-    pass elements, and unchanged values before converted ones."""
-    usable = [entry for entry in entries if not entry.flags.asks(_HANDLED)]
+    pass elements, and unchanged values before converted ones. In each place, exactly the declared types come before
+    equivalent ones (docs/ABI.md, 8.2)."""
+    places: dict[str, list[Entry]] = {}
+    for entry in entries:
+        if not entry.flags.asks(_HANDLED):
+            places.setdefault(entry.place, []).append(entry)
     for by_elements, how in itertools.product((False, True), (2, 1)):
-        for entry in usable:
-            arguments, result = entry.python_types()
-            signature = "".join(arguments) + "->" + result
-            for way in ways(shape, len(arguments) if by_elements else None):
-                if fits(way.asked, signature) >= how:
-                    return entry, way, signature
+        for usable, is_exact in itertools.product(places.values(), (True, False)):
+            for entry in usable:
+                arguments, result = entry.python_types()
+                signature = "".join(arguments) + "->" + result
+                for way in ways(shape, len(arguments) if by_elements else None):
+                    if way.asked == signature if is_exact else fits(way.asked, signature) >= how:
+                        return entry, way, signature
     return None
 
 

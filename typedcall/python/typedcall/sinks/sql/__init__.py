@@ -15,7 +15,7 @@ __all__ = ["register"]
 def register(connection: Any, f: Any, *, name: str | None = None) -> None:
     """Registers the typed function `f` with an SQLite connection, or with the database of a DuckDB connection. The
     name of the SQL function is `name`, by default `f.__name__`. The function is registered for each possible number of
-    arguments, and in DuckDB for each list of types.
+    arguments, and in DuckDB for each list of types that an entry has.
 
     The result in SQL is the result of `f`. The engine calls the entry that `f` would choose, or `f` itself if no entry
     accepts the values unchanged or the entry falls back. A NULL argument makes the result NULL. In SQLite, integers,
@@ -44,5 +44,9 @@ def register(connection: Any, f: Any, *, name: str | None = None) -> None:
     groups = tuple([(count, all([entry.flags & Flags.PURE for entry in of]), rows_to_rank(of, of) if alone else rows)
                     for count, of in by_count.items()])
     kept = tuple([entry.keep_alive for entry in entries])
-    sink = to_duckdb if to_duckdb.is_connection(connection) else to_sqlite
-    sink.register(connection, name, by_position(f), kept, groups)
+    if to_duckdb.is_connection(connection):
+        return to_duckdb.register(connection, name, by_position(f), kept, groups)
+    # SQLite has no types of parameters, so `f` answers for the numbers of arguments that no usable entry takes.
+    others = {len(entry.python_types()[0]) for entry in found}.difference(by_count)
+    groups += tuple([(count, False, () if alone else rows) for count in sorted(others)])
+    return to_sqlite.register(connection, name, by_position(f), kept, groups)
