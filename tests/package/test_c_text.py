@@ -183,6 +183,18 @@ class Refused(unittest.TestCase):
             self.refused(text, "no type code|void|variable arguments")
 
 
+    def test_names_that_no_standard_header_defines(self):
+        # PostgreSQL's int8 has eight bytes.
+        for name in ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "npy_int8_t", "int128"):
+            self.refused("%s ef_gcd(int)" % name, "no type code for the C type '%s" % name)
+            self.refused("int ef_gcd(%s x)" % name, "no type code for the C type '%s" % name)
+            self.assertEqual(each_way("double", "const %s *x, %s y[3]" % (name, name)), ["PP->d"] * 4)
+        names = [sign + "int" + bits for bits in ("8", "16", "32", "64") for sign in ("", "u")]
+        for text in (", ".join(name + "_t" for name in names), ", ".join("npy_" + name for name in names)):
+            self.assertEqual(each_way("double", text), ["bBhHiIlL->d"] * 4)
+        self.assertEqual(by_header("typedef long int8;\nint8 ef_gcd(int8 *);"), "&l->l")
+
+
 class Headers(unittest.TestCase):
     GCD = "int ef_gcd(int a, int b);\n"
 
@@ -194,7 +206,7 @@ class Headers(unittest.TestCase):
             "#ifdef __cplusplus\n%s#endif", "#if __cplusplus >= 201103L\n%s#endif", "#if 0 /* \n */\n%s#endif",
             "#define SWITCH 0\n#if SWITCH\n%s#endif", "#define SWITCH\n#ifndef SWITCH\n%s#endif",
             "#ifndef H\n#define H\n#endif\n#ifndef H\n#define H\n%s#endif", "#if 0\n#else\n#if 00UL\n%s#endif\n#endif",
-            "#if !defined(H)\n#define H\n#else\n%s#endif", "#if !!0\n%s#endif", "#ifndef H\n#define H 1\n#ifndef H\n%s#endif\n#endif", "#if 0\\\n\n%s#endif",
+            "#if !!0\n%s#endif", "#ifndef H\n#define H 1\n#ifndef H\n%s#endif\n#endif", "#if 0\\\n\n%s#endif",
         ):
             with self.subTest(text):
                 self.assertIsNone(by_header(text % other))
@@ -213,6 +225,74 @@ class Headers(unittest.TestCase):
             by_header("#ifdef X\n%s#else\nlong ef_gcd(long);\n#endif" % self.GCD)
         for text in ("#if 0\n" + self.GCD, "/* " + self.GCD):
             with self.assertRaisesRegex(ValueError, "has no #endif|has no end"):
+                by_header(text)
+
+    REAL = "real ef_gcd(real);\n"
+
+    def test_a_guard_is_one_name_around_a_whole_header(self):
+        here, other = "double ef_gcd(double);\n", "float ef_gcd(float);\n"
+        for text in (
+            "#if !defined(A) && !defined(B)\n#define A\n%s#else\n%s#endif", "#if !defined(A) || !B\n#define A\n%s#else\n%s#endif",
+            "#if !(defined(A) && B)\n#define A\n%s#else\n%s#endif", "#if B != A\n#define A\n%s#else\n%s#endif",
+            "#ifndef A\n#define A 0\n%s#else\n%s#endif", "#if !defined A\n#define A\n%s#elif 1\n%s#endif",
+        ):
+            with self.subTest(text), self.assertRaisesRegex(ValueError, "ef_gcd has two types in this C text"):
+                by_header(text % (here, other))
+        for text in (
+            "#ifndef A\n#define A\n#define F 0\n#if F\n%s#endif\n%s#endif", "#if !defined(A)\n#define A\n#if !defined(A)\n%s#endif\n%s#endif",
+            "#ifndef B\n#define B\n#define F 0\nint b;\n#endif\n#include <x.h>\n#ifndef A\n#define A\n#if F\n%s#endif\n%s#endif",
+        ):
+            with self.subTest(text):
+                self.assertEqual(by_header(text % (other, here)), "d->d")
+
+    def test_a_typedef_that_another_branch_lacks_is_refused(self):
+        real, included = "typedef double real;\n", "#include \"types.h\"\n"
+        for text in (
+            "#ifdef X\n%s#endif\n", "#ifdef X\n#include \"types.h\"\n#else\n%s#endif\n", "#if X\n%s#elif Y\n%s#endif\n",
+            "#ifndef A\n#define A\n%s#endif\n", "#ifndef H\n#define H\n#ifndef A\n#define A\n%s#endif\n",
+            "#if !defined(A) && !defined(B)\n#define A\n%s#endif\n", "#if X\n#if Y\n%s#endif\n#else\n%s#endif\n",
+            "#ifndef A\n#define A\n%s#endif\n#if X\n", "#if X\n#ifndef A\n#define A\n%s#endif\n#endif\n#ifdef A\n",
+            "#if X\n%s#else\n%s#endif\n#if Y\n#include \"types.h\"\n#if Z\n#else\ntypedef real one;\n#endif\n#endif\ntypedef one real_;\n",
+        ):
+            text += "%s#endif\n" if text.count("#if") > text.count("#endif") else "%s"
+            use = self.REAL.replace("real", "real_") if "real_" in text else self.REAL
+            text = included + text % ((real,) * (text.count("%s") - 1) + (use,))
+            with self.subTest(text), self.assertRaisesRegex(
+                    ValueError, "'(real|real_)' in .* depends on an #if .*leave ef_gcd out"):
+                by_header(text)
+            with self.subTest(text):  # a function that does not use it
+                self.assertEqual(by_header(text.replace(use, self.GCD)), "ii->i")
+
+    def test_a_declaration_in_parts_is_refused(self):
+        for text, word in (
+            ("int ef_gcd(int\n#ifdef X\n, int\n#endif\n);", ","), ("unsigned\n#ifdef X\nlong\n#endif\nef_gcd(int);", "long"),
+            ("typedef unsigned\n#if X\nlong\n#endif\nword; word ef_gcd(int);", "word"),
+        ):
+            with self.subTest(text), self.assertRaisesRegex(ValueError, "'%s' in .* depends on an #if" % word):
+                by_header(text)
+        self.assertEqual(by_header("typedef struct {\n#ifdef X\nint x;\n#endif\n} s;\nint ef_gcd(s *) {\n#if X\n;\n#endif\n}"), "P->i")
+
+    def test_a_typedef_of_each_branch_is_not_refused(self):
+        for text in (
+            "#ifdef X\ntypedef double real;\n%s#endif", "#ifdef X\ntypedef double real;\n#else\ntypedef double real;\n#endif\n%s",
+            "#if X\n#if Y\ntypedef double real;\n#else\ntypedef double real;\n#endif\n#elif 0\n#elif 1\ntypedef double real;\n#endif\n%s",
+            "typedef double real;\n#ifdef X\ntypedef double real;\n#endif\n%s", "#ifdef X\ntypedef double real;\n#if Y\n%s#endif\n#endif",
+            "#if !defined(A) && !defined(B)\n#define A\ntypedef double real;\n%s#endif",
+            "#ifndef A\n#define A\ntypedef double real;\n#endif\n#ifndef B\n#define B\n#include <math.h>\n%s#endif",
+            "#ifdef X\ntypedef double one;\ntypedef one real;\n%s#endif",
+        ):
+            with self.subTest(text):
+                self.assertEqual(by_header(text % self.REAL), "d->d")
+        with self.assertRaises(ValueError):  # two lines are joined once
+            by_header("int x;\\\\\n\n" + self.GCD)
+
+    def test_conditions_are_nested_as_deep_as_c_guarantees(self):
+        for depth, refused in ((63, False), (64, True)):
+            text = "#ifdef X\n" * depth + self.GCD + "#endif\n" * depth
+            if not refused:
+                self.assertEqual(by_header(text), "ii->i")
+                continue
+            with self.assertRaisesRegex(ValueError, "nested more than 63 deep"):
                 by_header(text)
 
     def test_a_macro_of_the_headers_is_another_name(self):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
-from typing import Callable
+from typing import Callable, NamedTuple
 
 from typedcall.record.c_parser import Function, Parser, Type, spliced
 from typedcall.record.c_text import declaration_of
@@ -17,6 +17,11 @@ _COMMENT_OR_TEXT = re.compile(
 )
 _DIRECTIVE = re.compile(r"[ \t]*#[ \t]*(\w*)(.*)")
 _DEFINED = re.compile(r"[ \t]*(\w*)(\(?)(.*)")
+_DEFINE = re.compile(r"[ \t]*#[ \t]*define[ \t]+(\w+)")
+# `#ifndef X` and `#if !defined(X)`.
+_NOT_DEFINED = re.compile(
+    r"[ \t]*#[ \t]*(?:ifndef[ \t]+(\w+)|if[ \t]*![ \t]*defined(?:[ \t]+(\w+)|[ \t]*\([ \t]*(\w+)[ \t]*\)))[ \t]*"
+)
 _WORDS = re.compile(r"\|\||&&|[=!<>]=|\w+|\S")
 _INTEGER = re.compile(r"(0[xX][0-9a-fA-F]{1,16}|0[0-7]{0,21}|[1-9][0-9]{0,18})[uUlL]*")
 _COMPARED: dict[str, Callable[[int, int], bool]] = {
@@ -28,12 +33,15 @@ _DEEPEST = 63
 
 def functions_of(text: str, is_wanted: Callable[[str], bool]) -> dict[str, str]:
     """Returns the signatures of the functions for which `is_wanted` is true, by their C names. Static functions are
-    skipped. Raises ValueError if the text cannot be parsed, or declares a name in two different ways. Raises TypeError
-    for a function without a signature."""
-    seen, macros = _seen_by_c(text)
+    skipped. Raises ValueError if the text cannot be parsed, declares a name in two different ways, or declares it by
+    a macro or by a typedef that a compiler may not see. Raises TypeError for a function without a signature."""
+    seen = _seen_by_c(text)
     types: dict[str, Type] = {}
     found: dict[str, str] = {}
-    parser = Parser(seen, types)
+    # The branches that declare each typedef, and the typedefs whose meaning depends on an unknown condition.
+    branches: dict[str, set[Branch]] = {}
+    unknown: set[str] = set()
+    parser = Parser(seen.text, types)
     while parser.next:
         start = parser.at
         of, storage = parser.specifiers() if parser.next != ";" else (Type("void"), set())
@@ -46,20 +54,30 @@ def functions_of(text: str, is_wanted: Callable[[str], bool]) -> dict[str, str]:
                 raise parser.refuse()
             is_function = bool(made.layers) and isinstance(made.layers[0], Function)
             declared = f"{specified} {parser.text_from(start)}"
-            own = {*words, *parser.words_from(start)} if "typedef" in storage or is_wanted(name) else set()
+            is_typedef = "typedef" in storage
+            own = [*words, *parser.words_from(start)] if is_typedef or is_wanted(name) else []
             if parser.take("="):
                 while parser.next not in ("", ",", ";"):
                     parser.skip()
             has_body = is_function and parser.next == "{"
-            if own & macros and (is_function or "typedef" in storage):
+            by_macro = seen.macros.intersection(word for word, _ in own)
+            if by_macro and (is_function or is_typedef):
                 raise ValueError(
-                    f"{min(own & macros)!r} in {declared!r} is a macro of this header: say what it stands "
+                    f"{min(by_macro)!r} in {declared!r} is a macro of this header: say what it stands "
                     f"for, or leave {name} out"
                 )
-            if "typedef" in storage:
+            at, conditional = seen.conditional(name, own, branches, unknown)
+            if is_typedef:
                 if types.setdefault(name, made) != made:
                     raise ValueError(f"{name} has two types in this C text, the second in {declared!r}")
+                branches.setdefault(name, set()).add(at)
+                unknown.update([name] if conditional else [])
             elif is_function and is_wanted(name) and "static" not in storage:
+                if conditional:
+                    raise ValueError(
+                        f"{conditional!r} in {declared!r} depends on an #if whose condition is not known: keep one "
+                        f"of its branches, or leave {name} out"
+                    )
                 try:
                     signature = declaration_of(made, name, declared).signature
                 except ValueError as error:
@@ -75,51 +93,121 @@ def functions_of(text: str, is_wanted: Callable[[str], bool]) -> dict[str, str]:
     return found
 
 
-def _seen_by_c(text: str) -> tuple[str, set[str]]:
-    """Returns the text without comments, directives and excluded branches, and the names of its macros except those
-    defined as themselves. If the value of a condition is unknown, both branches are kept."""
+#: The branches whose condition is unknown around a line, each as (number of the #if, number of the branch).
+Branch = tuple[tuple[int, int], ...]
+
+
+class _Seen(NamedTuple):
+    """The text that a compiler may see."""
+
+    #: The text without comments, directives and excluded branches.
+    text: str
+    #: The names of the macros except those defined as themselves.
+    macros: set[str]
+    #: The branch of each line.
+    lines: list[Branch]
+    #: The branches of each #if of which a compiler always sees one.
+    chains: dict[int, list[int]]
+
+    def conditional(
+        self, name: str, own: list[tuple[str, int]], branches: dict[str, set[Branch]], unknown: set[str]
+    ) -> tuple[Branch, str]:
+        """Returns the branch of a declaration of `name` with these words, and the word that makes its meaning depend
+        on an unknown condition, if any. `branches` are those that declare each typedef, and `unknown` typedefs have
+        such a word."""
+        at: Branch = self.lines[own[0][1]] if own else ()
+        for word, line in own:
+            is_unknown = word != name and (word in unknown or not self._has(at, branches.get(word, {()})))
+            if is_unknown or self.lines[line] != at:
+                return at, word
+        return at, ""
+
+    def _has(self, at: Branch, branches: set[Branch]) -> bool:
+        """True if a compiler that sees the branch `at` also sees one of `branches`."""
+        return any(self._always(at[:depth], branches) for depth in range(len(at) + 1))
+
+    def _always(self, at: Branch, branches: set[Branch]) -> bool:
+        inner = {each[len(at)][0] for each in branches if len(each) > len(at) and each[: len(at)] == at}
+        return at in branches or any(
+            all(self._always((*at, (chain, number)), branches) for number in self.chains[chain])
+            for chain in inner & {*self.chains})
+
+
+class _If:
+    """An open #if."""
+
+    def __init__(self, number: int, outer: bool | None) -> None:
+        self.number = number
+        #: True if a compiler sees the text around the #if, and None if that is unknown. `before` tells in the same way
+        #: whether it sees one of the branches read so far.
+        self.outer = outer
+        self.before: bool | None = False
+        self.branch = -1
+        self.known = False
+        #: The branches that a compiler may see.
+        self.seen: list[int] = []
+
+    def start_branch(self, value: bool | None) -> bool | None:
+        """Starts the next branch, whose condition has this value. Returns whether a compiler sees it."""
+        own = _both(_not(self.before), value)
+        self.before = _not(_both(_not(self.before), _not(value)))
+        self.branch += 1
+        self.known = own is not None
+        self.seen += [] if own is False else [self.branch]
+        return _both(self.outer, own)
+
+
+def _seen_by_c(text: str) -> _Seen:
+    """Returns what a compiler sees. If the value of a condition is unknown, all branches are kept."""
     lines = _COMMENT_OR_TEXT.sub(_blank, spliced(text)).split("\n")
+    guards = _guards(lines)
+    seen = _Seen("", set(), [], {})
     kept: list[str] = []
-    names: set[str] = set()
     # The values of macros; None if unknown.
     values: dict[str, str | None] = {"__cplusplus": "0"}
-    # `now` is true if a compiler sees the current line. For each open #if, `around` holds whether a compiler sees the
-    # text around it, and whether an earlier branch was taken.
+    # True if a compiler sees the current line.
     now: bool | None = True
     guard = ""
-    around: list[tuple[bool | None, bool | None]] = []
+    number = 0
+    around: list[_If] = []
     for at, line in enumerate(lines):
         directive = _DIRECTIVE.match(line)
         if directive is None:
-            kept += [] if now is False else [line]
+            if now is not False:
+                kept.append(line + " ")  # a line is joined once only
+                seen.lines.append(tuple((each.number, each.branch) for each in around if not each.known))
             continue
         word, rest = directive.groups()
         if word in ("if", "ifdef", "ifndef"):
+            if len(around) == _DEEPEST:
+                raise ValueError(f"conditions of this C text are nested more than {_DEEPEST} deep")
             value = _condition(word, rest, values)
-            guard = _guard(word, rest, lines[at + 1 : at + 2]) if value is None and now else ""
+            # Whoever defines it, the macro is defined from here on.
+            guard = _tested_and_defined(lines, at) if value is None and now else ""
             if guard:
-                value, values[guard] = True, ""
-            around.append((now, value))
-            now = _both(now, value)
+                values[guard] = ""
+            number += 1
+            around.append(_If(number, now))
+            now = around[-1].start_branch(True if at in guards and value is None else value)
         elif word in ("else", "elif", "elifdef", "elifndef") and around:
-            outer, before = around.pop()
-            value = True if word == "else" else _condition(word[2:], rest, values)
-            now = _both(outer, _both(_not(before), value))
-            around.append((outer, _not(_both(_not(before), _not(value)))))
+            now = around[-1].start_branch(True if word == "else" else _condition(word[2:], rest, values))
         elif word == "endif" and around:
-            now = around.pop()[0]
+            last = around.pop()
+            now = last.outer
+            if last.before:
+                seen.chains[last.number] = last.seen
         elif word in ("define", "undef") and now is not False:
             name, opened, body = _DEFINED.match(rest).groups()  # type: ignore[union-attr]
             if word == "define" and body.strip() != name:
-                names.add(name)
+                seen.macros.add(name)
             is_known = now is True and word == "define" and not opened and name not in values
-            # Only the header itself defines its guard. Any other macro may be defined elsewhere.
+            # A guard has no value. Any other macro may be defined elsewhere.
             if name != guard:
                 values[name] = body.strip() if is_known else None
             guard = ""
     if around:
         raise ValueError("an #if of this C text has no #endif")
-    return "\n".join(kept), names
+    return seen._replace(text="\n".join(kept))
 
 
 def _blank(found: re.Match[str]) -> str:
@@ -128,13 +216,38 @@ def _blank(found: re.Match[str]) -> str:
     return " " if found[0][0] == "/" else found[0]
 
 
-def _guard(word: str, rest: str, behind: list[str]) -> str:
-    """Returns the include guard tested by this condition, or "" if it tests none."""
-    defined = _DIRECTIVE.match(behind[0]) if behind else None
-    if defined is None or defined.group(1) != "define" or not (word == "ifndef" or "!" in rest):
-        return ""
-    name = "".join(defined.group(2).split()[:1])
-    return name if name in _WORDS.findall(rest) else ""
+def _tested_and_defined(lines: list[str], at: int) -> str:
+    """Returns the name if the #if in this line tests only that a name is not defined, and the next line defines it.
+    Otherwise returns ""."""
+    test = _NOT_DEFINED.fullmatch(lines[at])
+    defined = _DEFINE.match(lines[at + 1]) if test and at + 1 < len(lines) else None
+    return test[1] or test[2] or test[3] if test and defined and defined[1] in test.groups() else ""
+
+
+def _guards(lines: list[str]) -> set[int]:
+    """Returns the lines with the include guards of whole headers. There are none if declarations stand outside: such a
+    text may test a macro that another header defines."""
+    found: set[int] = set()
+    depth, start, is_guard, has_declarations = 0, 0, False, False
+    for at, line in enumerate(lines):
+        directive = _DIRECTIVE.match(line)
+        word = directive[1] if directive else ""
+        if word in ("if", "ifdef", "ifndef"):
+            depth += 1
+            if depth == 1:
+                start, is_guard, has_declarations = at, bool(_tested_and_defined(lines, at)), False
+        elif word == "endif":
+            depth -= 1
+            if depth == 0 and has_declarations and not is_guard:
+                return set()
+            found.update([start] if depth == 0 and is_guard else [])
+        elif word in ("else", "elif", "elifdef", "elifndef"):
+            is_guard = is_guard and depth > 1
+        elif not directive:
+            has_declarations = has_declarations or ";" in line  # other lines are like `extern "C" {`
+            if depth == 0 and line.strip():
+                return set()
+    return found
 
 
 def _both(one: bool | None, other: bool | None) -> bool | None:

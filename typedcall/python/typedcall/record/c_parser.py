@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import re
 from collections.abc import Mapping
 from typing import NamedTuple, Union
@@ -31,7 +32,8 @@ _ALIASES = {
 # SciPy's BLAS and LAPACK types, such as `ctypedef double d`. Cython prefixes these names with the name of the module.
 _BLAS_TYPE = re.compile(r"__pyx_t_5scipy_6linalg_\d+cython_(?:blas|lapack)_([sdcz])")
 _BLAS_TYPES = {"s": "float", "d": "double", "c": "float _Complex", "z": "double _Complex"}
-_FIXED_WIDTH = re.compile(r"(?:npy_)?(u?int(?:8|16|32|64))(?:_t)?")
+# `int8` alone is left out: some libraries count bytes, and some bits.
+_FIXED_WIDTH = re.compile(r"(u?int(?:8|16|32|64))_t|npy_(u?int(?:8|16|32|64))")
 
 # Alternative spellings of C's keywords.
 _SAME = {
@@ -83,10 +85,10 @@ _DEEPEST = 63
 
 
 def _standard(name: str) -> str | None:
-    """Returns C's own name for a type such as `Py_ssize_t`, or a name such as "int32" for one such as `int32_t`."""
+    """Returns C's own name for a type such as `Py_ssize_t` or `npy_int32`."""
     fixed = _FIXED_WIDTH.fullmatch(name)
     if fixed is not None:
-        return fixed.group(1)
+        return f"{fixed[1] or fixed[2]}_t"
     blas = _BLAS_TYPE.fullmatch(name)
     return _ALIASES.get(name) if blas is None else _BLAS_TYPES[blas.group(1)]
 
@@ -118,7 +120,7 @@ Layer = Union[Pointer, Array, Function]
 class Type(NamedTuple):
     """`const double *x[3]` is an array (layers[0]) of pointers (layers[1]) to a const `double`."""
 
-    base: str  # "unsigned long", "int32", "struct x", or an unknown name
+    base: str  # "unsigned long", "int32_t", "struct x", or an unknown name
     is_const: bool = False
     layers: tuple[Layer, ...] = ()
 
@@ -193,6 +195,7 @@ class Parser:
         self._types = {} if types is None else types
         self._tokens = _tokens(self._text)
         self._end_of = _pairs(self._tokens)
+        self._ends = [at for at, each in enumerate(self._text) if each == "\n"]
         self.at = 0
         # True if another word could continue the type that specifiers() has read.
         self._is_open = False
@@ -223,12 +226,14 @@ class Parser:
             return ""
         return self._text[self._tokens[start].start():self._tokens[self.at - 1].end()]
 
-    def words_from(self, start: int) -> list[str]:
-        """Returns the tokens from `start` to the last one read, except those in braces and square brackets."""
+    def words_from(self, start: int) -> list[tuple[str, int]]:
+        """Returns the tokens from `start` to the last one read, except those in braces and square brackets, each with
+        its line, counted from 0."""
         found, at = [], start
         while at < self.at:
-            found.append(self._tokens[at][0])
-            at = self._end_of[at] if found[-1] in ("[", "{") else at + 1
+            word = self._tokens[at][0]
+            found.append((word, bisect.bisect(self._ends, self._tokens[at].start())))
+            at = self._end_of[at] if word in ("[", "{") else at + 1
         return found
 
     def refuse(self, what: str = "") -> ValueError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -16,6 +17,7 @@ __all__ = [
 ]
 
 _BY_C_TYPE: dict[str, str] = {code.c_type: code.letters for code in CODES.values()}
+_FIXED_WIDTH = re.compile(r"(u?)int(8|16|32|64)_t")
 
 
 class Declaration(NamedTuple):
@@ -34,9 +36,9 @@ class Declaration(NamedTuple):
 
 def _value_letters(name: str) -> str | None:
     """Returns the code of a type that is not a pointer, or None."""
-    if name.rstrip("0123456789") in ("int", "uint") and name[-1].isdecimal():
-        kind, _, bits = name.rpartition("int")
-        return letters_for("unsigned" if kind else "signed", int(bits) // 8)
+    fixed = _FIXED_WIDTH.fullmatch(name)
+    if fixed is not None:
+        return letters_for("unsigned" if fixed[1] else "signed", int(fixed[2]) // 8)
     if name == "char":
         # Plain char is signed on x86, and unsigned on Arm.
         is_signed = platform.machine().lower() in ("x86_64", "amd64", "i686", "i386")

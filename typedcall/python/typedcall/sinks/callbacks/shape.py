@@ -20,7 +20,7 @@ Source = tuple[int, int, int, tuple[int, ...], int, int]
 
 _DATA_NAMES = re.compile(r"(?:user_?|f_?|func_?)?data|params?|p|args?|ctx|context|opaque")
 _LIBRARY_TYPES = {
-    "sunrealtype": c.Type("double"), "realtype": c.Type("double"), "sunindextype": c.Type("int64"),
+    "sunrealtype": c.Type("double"), "realtype": c.Type("double"), "sunindextype": c.Type("int64_t"),
 }  # fmt: skip
 _INTEGERS = ("signed", "unsigned")
 
