@@ -114,6 +114,37 @@ class Errors(CommandLine):
         self.assertIn("not MODULE:NAME", self.error("bench", "typed_functions"))
         self.assertIn("not MODULE:NAME", self.error("show", ""))
 
+    def test_a_plain_function_has_a_reason(self):
+        self.module("plain", "import math\nnumber, sqrt = 3, math.sqrt\n")
+        for command in ("show", "verify", "bench"):
+            self.assertRegex(self.error(command, "plain:sqrt", status=4),
+                             r"plain:sqrt offers no native signature: it has no tag\b")
+        self.assertIn("plain:number offers no native signature: ", self.error("show", "plain:number", status=4))
+
+    @support.ON_CPYTHON  # PyPy knows fewer reasons
+    def test_each_kind_of_callable_has_a_reason(self):
+        self.module("plain", "import functools\ndef f(): pass\nclass C:\n    def m(self): pass\n"
+                    "m = C().m\npart = functools.partial(f)\n")
+        of_python = "it is a Python function, which has no C function behind it"
+        for name, reason in (("f", of_python), ("C.m", of_python), ("C", "it is a type; "),
+                             ("m", "it is a bound method; "), ("part", "it is a functools.partial; ")):
+            self.assertIn(f"plain:{name} offers no native signature: {reason}",
+                          self.error("show", "plain:" + name, status=4))
+
+    def test_a_misspelt_word_has_a_suggestion(self):
+        for arguments, suggestion in (
+            (("verfy", "typed_functions"), "verify"), (("Show", "typed_functions"), "show"), (("benhc", "json"), "bench"),
+            (("show", "typed_functions:hlaf"), "half"), (("show", "typed_functions:Scaler.scal"), "Scaler.scale"),
+            (("bench", "typed_functions:Scalar.scale"), "Scaler.scale"), (("verify", "typed_function"), "typed_functions"),
+            (("show", "jsn:dumps"), "json"), (("show", "json.decodr"), "json.decoder"), (("show", "json", "-m", "maht"), "math"),
+        ):
+            with self.subTest(arguments):
+                self.assertRegex(self.error(*arguments), "did you mean '%s'\\?" % suggestion)
+        for arguments in (("nonsense",), ("show", "nonsense"), ("show", "typed_functions:nonsense")):
+            self.assertNotIn("did you mean", self.error(*arguments))
+        self.module("lacking", "import jsn")
+        self.assertNotIn("did you mean", self.error("show", "lacking"))
+
     def test_a_module_that_fails(self):
         self.module("failing", "raise ValueError('two\\nlines')")
         self.assertIn("cannot import 'failing': ValueError: two lines",

@@ -1,13 +1,17 @@
 """Tests the command `verify`."""
+import contextlib
+import io
 import json
 import os
 import signal
 import unittest
+import unittest.mock
 from xml.etree import ElementTree
 
 import adapter_support
 import support
 from command_line import MODULES, CommandLine, rich
+from typedcall.cli import comparing, report
 
 
 class Verify(CommandLine):
@@ -94,9 +98,50 @@ class Verify(CommandLine):
         self.assertEqual(verdict["equal"] + verdict["conversions"], 400)
         self.assertEqual({example[3] for example in verdict["examples"]},
                          {"an argument of another type or size"})
+        self.assertNotIn("Differences", self.output("verify", "tagged"))
         verdict = self.differences(1, "--strict")
         self.assertEqual(verdict["conversions"], 0)
         self.assertIn("raises TypeError", verdict["examples"][0][2])
+        self.assertIn("Differences", self.output("verify", "tagged", "--strict", status=1))
+
+    def test_conversions_hide_no_other_example(self):
+        verdict = comparing.Verdict("f", "d->d")
+        for reason in (comparing.CONVERSION, "declared (DIFFERS)", "", comparing.CONVERSION, "", "explained"):
+            verdict.show(("", "", "", reason))
+        self.assertEqual([example[3] for example in verdict.examples],
+                         ["", "", "declared (DIFFERS)", "explained", comparing.CONVERSION])
+
+    def test_the_last_line_is_the_verdict(self):
+        self.tagged("half, inc = plain.half, plain.inc", "def skipped(x): pass",
+                    "typedcall.tag(half, 'd->d', plain.addresses['half'])",
+                    "typedcall.tag(skipped, '&d->d', plain.addresses['half'])")
+        for module in ("tagged", "typed_functions:half"):
+            with self.subTest(module):
+                skipped = ", 1 skipped" if module == "tagged" else ""
+                total = 2 if module == "tagged" else 1
+                self.assertEqual(self.output("verify", module, "--count", "20").splitlines()[-1],
+                                 f"verified 1 of {total} signatures{skipped}, with 20 calls: no unexplained difference")
+        self.tagged("half = plain.half", "typedcall.tag(half, 'd->d', plain.addresses['half_differs'])")
+        self.assertRegex(self.output("verify", "tagged", "--count", "20", status=1).splitlines()[-1],
+                         r"^verified 1 of 1 signatures, with 20 calls: \d+ unexplained differences$")
+
+    @support.ON_CPYTHON  # PyPy cannot tag a wrong address like this
+    def test_the_last_line_tells_of_crashes(self):
+        self.tagged("def f(x): return x", "data = (ctypes.c_char * 64)()", "typedcall.tag(f, 'd->d', ctypes.addressof(data))")
+        self.assertEqual(self.output("verify", "tagged", "--count", "20", status=3).splitlines()[-1],
+                         "verified 1 of 1 signatures, 1 stopped early, with 3 calls: 3 unexplained differences")
+
+    def test_long_work_without_rich_writes_lines_to_a_terminal(self):
+        class Terminal(io.StringIO):
+            def isatty(self):
+                return True
+
+        for stream, expected in ((Terminal(), "verifying: 3 of 8\nverifying: 8 of 8\n"), (io.StringIO(), "")):
+            with unittest.mock.patch.multiple(report, _console=lambda **options: None, _EVERY=0), \
+                    contextlib.redirect_stderr(stream), report.progress("verifying", 8) as done:
+                done(3)
+                done(5)
+            self.assertEqual(stream.getvalue(), expected)
 
     def test_an_int_for_a_float_and_a_huge_one(self):
         verdict = self.wrapped(["if type(x) is not float: raise TypeError",

@@ -105,7 +105,7 @@ class Ends(CommandLine):
             flags = typedcall.Flags.NEEDS_THREAD
             typedcall.tag(f, 'd->d', __spins, flags=flags)
             """)
-        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGKILL):
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGKILL, signal.SIGINT):
             with self.subTest(number=number):
                 child = self.folder / "child"
                 child.unlink(missing_ok=True)
@@ -115,11 +115,32 @@ class Ends(CommandLine):
                 self.assertTrue(eventually(child.exists))
                 pid = int(child.read_text())
                 os.kill(running.pid, number)
-                self.assertEqual(running.wait(60), -number)
+                self.assertEqual(running.wait(60), 130 if number == signal.SIGINT else -number)
                 ended = eventually(lambda: not is_running(pid))
                 if not ended:
                     os.kill(pid, signal.SIGKILL)
                 self.assertTrue(ended)
+
+    def test_an_interrupt_ends_it_while_c_runs(self):
+        # As if the C functions ignored the signal, only the parent gets it.
+        self.module("imported", "import ctypes, pathlib\npathlib.Path('child').write_text('')\nctypes.CDLL(None).sleep(1000)\n")
+        self.module("called", """
+            import ctypes, pathlib, typedcall
+            def f(x):
+                pathlib.Path('child').write_text('')
+                return 0
+            typedcall.tag(f, 'I->I', ctypes.CDLL(None).sleep, flags=typedcall.Flags.THREAD_SAFE)
+            """)
+        child = self.folder / "child"
+        for arguments in (["imported"], ["called", "--arguments", "1000"]):
+            with self.subTest(arguments):
+                child.unlink(missing_ok=True)
+                running = support.processes.start(
+                    self.addCleanup, [sys.executable, "-m", "typedcall", "verify", *arguments], cwd=self.folder,
+                    paths=[*MODULES, self.folder])
+                self.assertTrue(eventually(child.exists))
+                os.kill(running.pid, signal.SIGINT)
+                self.assertEqual(running.wait(60), 130)
 
     @support.timing
     @support.ON_CPYTHON

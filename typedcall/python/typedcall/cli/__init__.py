@@ -2,21 +2,26 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import importlib
 import os
+import re
 import shlex
 import sys
 import traceback
+from collections.abc import Iterable
 from typing import Any, NoReturn
 
 from typedcall.cli import streams
 from typedcall.tools.foreign import printable
 
-__all__ = ["CommandError", "main"]
+__all__ = ["CommandError", "main", "suggestion"]
 
 #: Exit statuses: FOUND if verify found differences or doctor found a fault, ERROR if the request was wrong, CRASHED
 #: if a function crashed, NOTHING if no function could be shown or verified.
 FOUND, ERROR, CRASHED, NOTHING = 1, 2, 3, 4
+
+_COMMANDS = ("show", "verify", "doctor", "bench")
 
 
 class CommandError(Exception):
@@ -27,8 +32,18 @@ class CommandError(Exception):
         self.status = status
 
 
+def suggestion(word: str, known: Iterable[str], before: str = "", behind: str = "") -> str:
+    """Returns the end of a message about an unknown word: the known one that resembles it most, between `before` and
+    `behind`, or "" if none does."""
+    found = difflib.get_close_matches(word, list(known), 1)
+    return f"; did you mean '{printable(before + found[0] + behind)}'?" if found else ""
+
+
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
+        # Python 3.15 makes suggestions itself.
+        choice = None if "maybe you meant" in message else re.search("invalid choice: '(.*?)'", message)
+        message += suggestion(choice[1], _COMMANDS) if choice else ""
         self.exit(ERROR, f"typedcall: {message} (see {self.prog} --help)\n")
 
 

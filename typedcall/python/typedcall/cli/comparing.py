@@ -18,10 +18,11 @@ from typedcall.record.records import EVERYTHING, Entry, Flags
 from typedcall.tools.foreign import is_a, is_unbound, show
 from typedcall.tools.parameters import by_position
 
-__all__ = ["MOST_SHOWN", "Calls", "Verdict", "shorten", "verify_entry"]
+__all__ = ["CONVERSION", "MOST_SHOWN", "Calls", "Verdict", "shorten", "verify_entry"]
 
 MOST_SHOWN = 5
-
+#: The reason of a difference that counts as a conversion.
+CONVERSION = "an argument of another type or size"
 
 Example = tuple[str, str, str, str]
 
@@ -50,9 +51,9 @@ class Verdict:
     stopped: str = ""
 
     def show(self, example: Example) -> None:
-        """Adds an example. Keeps only a few, the unexplained ones first."""
-        at = sum(1 for each in self.examples if not each[3]) if not example[3] else MOST_SHOWN
-        self.examples.insert(at, example)
+        """Adds an example. Keeps only a few, the unexplained ones first and conversions last."""
+        self.examples.append(example)
+        self.examples.sort(key=lambda each: (each[3] != "", each[3] == CONVERSION))
         del self.examples[MOST_SHOWN:]
 
     def add(self, part: Verdict) -> None:
@@ -194,7 +195,7 @@ class _Comparison:
             reason = "declared (DIFFERS)"
             verdict.declared += 1
         elif not self._strict and not all(map(fits, self._letters, arguments)):
-            reason = "an argument of another type or size"
+            reason = CONVERSION
             verdict.conversions += 1
         else:
             explanation = self.explain(arguments, boxed)

@@ -107,27 +107,27 @@ def isolated(
     child = fork.Process(target=_send, args=(work, sender, os.getpid(), seconds, marker))
     child.start()
     sender.close()
-    with receiver:
-        if not _wait(child, receiver, seconds, marker, tick):
-            child.kill()
-            child.join()
-            return None, f"did not end within {seconds:g} s"
-        try:
-            if not receiver.poll():
-                raise EOFError
-            succeeded, result, fault = receiver.recv()
-        except (EOFError, OSError):
-            child.join()
-            code = child.exitcode or 0
-            if code >= 0:
-                return None, f"ended its process with exit code {code}"
-            if code == -signal.SIGALRM:  # its own timer ended it while the parent was stopped
+    try:
+        with receiver:
+            if not _wait(child, receiver, seconds, marker, tick):
                 return None, f"did not end within {seconds:g} s"
-            return None, "died of " + _signal_name(-code)
-    # The child is killed, because threads may keep it alive.
-    child.join(1)
-    child.kill()
-    child.join()
+            try:
+                if not receiver.poll():
+                    raise EOFError
+                succeeded, result, fault = receiver.recv()
+            except (EOFError, OSError):
+                child.join()
+                code = child.exitcode or 0
+                if code >= 0:
+                    return None, f"ended its process with exit code {code}"
+                if code == -signal.SIGALRM:  # its own timer ended it while the parent was stopped
+                    return None, f"did not end within {seconds:g} s"
+                return None, "died of " + _signal_name(-code)
+        child.join(1)
+    finally:
+        # Threads may keep the child alive after its result, and a C function after an interrupt of this process.
+        child.kill()
+        child.join()
     if not succeeded:
         raise CommandError(f"verify itself failed: {fault}")
     return result, fault or None

@@ -4,11 +4,12 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
+import time
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator, Sequence
 from typing import Any, Callable
 
-from typedcall.cli.streams import report
+from typedcall.cli.streams import report, say
 from typedcall.tools.foreign import printable
 
 __all__ = ["print_json", "print_table", "progress", "write_junit"]
@@ -89,13 +90,32 @@ def _print_plain(
         print("  ".join(cells).rstrip(), file=report())
 
 
+#: The seconds between two lines about the progress.
+_EVERY = 5
+
+
+def _lines(label: str, total: int) -> Callable[[int], None]:
+    count, last = 0, time.monotonic()
+
+    def done(more: int) -> None:
+        nonlocal count, last
+        count += more
+        now = time.monotonic()
+        if now - last >= _EVERY:
+            last = now
+            say(f"{label}: {count} of {total}")
+
+    return done
+
+
 @contextlib.contextmanager
 def progress(label: str, total: int) -> Iterator[Callable[[int], None]]:
-    """Shows a progress bar if stderr is a terminal and rich is installed. Call the yielded function with the amount
-    of work done since the last call."""
-    console = _console(stderr=True) if sys.stderr.isatty() else None
+    """Shows a progress bar if stderr is a terminal, or writes a line at times if rich is not installed. Call the
+    yielded function with the amount of work done since the last call."""
+    is_terminal = sys.stderr.isatty()
+    console = _console(stderr=True) if is_terminal else None
     if console is None:
-        yield lambda done: None
+        yield _lines(label, total) if is_terminal else lambda done: None
         return
     from rich.progress import Progress
 

@@ -2,13 +2,16 @@
 from __future__ import annotations
 
 import importlib
+import pkgutil
+import sys
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import typedcall
-from typedcall.cli import NOTHING, CommandError
+from typedcall.calling.api import backend
+from typedcall.cli import NOTHING, CommandError, suggestion
 from typedcall.record.codes import WHY_NOTHING
-from typedcall.record.records import Entry
+from typedcall.record.records import EVERYTHING, Entry
 from typedcall.sources import why_not
 from typedcall.tools.foreign import attribute, is_a, members, printable, text_attribute, type_name
 
@@ -65,12 +68,15 @@ def find_targets(
                                + (f": {WHY_NOTHING}" if WHY_NOTHING else ""), NOTHING)
         return found
     function = module
-    for part in name.split("."):
+    steps = name.split(".")
+    for at, part in enumerate(steps):
         try:
             is_key = is_a(function, dict) and part in function
             function = function[part] if is_key else getattr(function, part)
         except AttributeError:
-            raise CommandError(f"'{module_name}' has no '{name}'") from None
+            known = (each for each, _ in members(function) + members(type(function)))
+            near = suggestion(part, known, ".".join([*steps[:at], ""]), ".".join(["", *steps[at + 1:]]))
+            raise CommandError(f"'{module_name}' has no '{name}'{near}") from None
         except BaseException as error:  # raised by a property
             raise refusal(f"cannot get '{text}'", error) from None
     inside = None if only_one or is_a(function, type) else _inside(name, function)
@@ -79,17 +85,37 @@ def find_targets(
         return found
     try:
         entries = typedcall.entries(function)
+        reasons = "" if entries else "; ".join(why_not(function)) or _native_reason(function)
     except BaseException as error:  # raised by a protocol's Python code
         raise refusal(f"cannot ask '{text}'", error) from None
     if not entries:
-        reasons = "; ".join(why_not(function))
         raise CommandError(f"{text} offers no native signature" + (f": {reasons}" if reasons else ""), NOTHING)
     return [Target(name, function, entries)]
+
+
+def _native_reason(function: Any) -> str:
+    """Returns the reason that resolve() gives for a callable that no adapter knows."""
+    try:
+        backend.refuse(function, "->v", EVERYTHING, "exact")
+    except TypeError as error:
+        return str(error).partition(": ")[2] or str(error)
+    return ""
+
+
+def _modules_beside(name: str) -> list[str]:
+    """Returns the names of the modules that have the same parent as `name`."""
+    parent, dot, _ = name.rpartition(".")
+    path = getattr(sys.modules.get(parent), "__path__", ()) if dot else None
+    found = [parent + dot + each.name for each in pkgutil.iter_modules(path)]
+    return found if dot else [*found, *sys.builtin_module_names]
 
 
 def _import(name: str) -> Any:
     try:
         return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        lacks = error.name if error.name and f"{name}.".startswith(f"{error.name}.") else None
+        raise refusal(f"cannot import '{name}'", error, suggestion(lacks, _modules_beside(lacks)) if lacks else "") from None
     except BaseException as error:  # a module may raise anything at import, even SystemExit
         raise refusal(f"cannot import '{name}'", error) from None
 

@@ -10,9 +10,10 @@ from typing import Callable
 
 from typedcall.cli import CRASHED, FOUND, NOTHING, CommandError
 from typedcall.cli.arguments import read_arguments, read_ranges
-from typedcall.cli.comparing import MOST_SHOWN, Calls, Verdict, shorten, verify_entry
+from typedcall.cli.comparing import CONVERSION, MOST_SHOWN, Calls, Verdict, shorten, verify_entry
 from typedcall.cli.isolation import Marker, isolated
 from typedcall.cli.report import print_json, print_table, progress, write_junit
+from typedcall.cli.streams import report
 from typedcall.cli.targets import Target, find_targets
 from typedcall.record.records import Entry
 
@@ -91,13 +92,27 @@ def _print(target: str, verdicts: list[Verdict]) -> None:
         right=("calls", "equal", *counted, "unexplained"),
     )
     rows = [(verdict.name, verdict.signature, *example)
-            for verdict in verdicts for example in verdict.examples]
+            for verdict in verdicts for example in verdict.examples if example[3] != CONVERSION]
     if rows:
         print_table(
             f"Differences (the first {MOST_SHOWN} of each)",
             ("name", "signature", "arguments", "boxed", "unboxed", "explanation"),
             [(*row[:5], row[5] or "NONE") for row in rows],
         )
+    skipped = sum(verdict.skipped != "" for verdict in verdicts)
+    if skipped < len(verdicts):  # otherwise run() raises the reason
+        print(_summary(verdicts, skipped), file=report())
+
+
+def _summary(verdicts: list[Verdict], skipped: int) -> str:
+    stopped = sum(verdict.stopped != "" for verdict in verdicts)
+    unexplained = sum(verdict.unexplained for verdict in verdicts)
+    return (
+        f"verified {len(verdicts) - skipped} of {len(verdicts)} signatures"
+        + (f", {skipped} skipped" if skipped else "") + (f", {stopped} stopped early" if stopped else "")
+        + f", with {sum(verdict.calls for verdict in verdicts)} calls: "
+        + f"{unexplained or 'no'} unexplained difference{'s' if unexplained > 1 else ''}"
+    )
 
 
 def _case(verdict: Verdict) -> tuple[str, str, str, str]:
