@@ -51,15 +51,15 @@ static inline int PyTC_CheckMember(const PyType_Spec *spec, const PyMemberDef *m
   const Py_ssize_t length = special ? (Py_ssize_t)sizeof(PyObject *) : 1;
   const char *fault = NULL;
   if (!extends && (member->flags & Py_RELATIVE_OFFSET)) {
-    fault = "with Py_RELATIVE_OFFSET, basicsize must be negative";
+    fault = "a relative offset needs a negative basicsize";
   } else if (!extends) {
     return 0;
   } else if (!(member->flags & Py_RELATIVE_OFFSET)) {
-    fault = "with a negative basicsize, members need Py_RELATIVE_OFFSET";
+    fault = "a negative basicsize needs relative offsets (Py_RELATIVE_OFFSET)";
   } else if (member->offset < 0 || member->offset > -(Py_ssize_t)spec->basicsize - length) {
-    fault = "member offset out of range (0..-basicsize)";
+    fault = "the offset is outside the data that the type adds";
   } else if (special && (member->type != offset_type || member->flags != offset_flags)) {
-    fault = "must be T_PYSSIZET with READONLY | Py_RELATIVE_OFFSET";
+    fault = "this offset is given by a read-only, relative T_PYSSIZET";
   } else {
     return 0;
   }
@@ -71,10 +71,7 @@ static inline int PyTC_CheckMember(const PyType_Spec *spec, const PyMemberDef *m
 // Checks everything that does not depend on the base. Returns 0, or -1 with SystemError.
 static inline int PyTC_CheckSpec(const PyType_Spec *spec) {
   const char *fault = NULL;
-  if (spec->name == NULL) {
-    PyErr_SetString(PyExc_SystemError, "Type spec does not define the name field.");
-    return -1;
-  }
+  if (PyTC_CheckName(spec) < 0) return -1;
   if (spec->itemsize < 0) fault = "itemsize is negative";
   if (spec->itemsize > 0 && spec->basicsize < 0) {
     fault = "with a negative basicsize, itemsize can only be inherited";
@@ -167,8 +164,9 @@ static inline PyObject *PyTC_ExtendBase(PyTypeObject *metaclass, PyObject *modul
     const Py_ssize_t size = start + PyTC_Align(-(Py_ssize_t)spec->basicsize);
     if (base->tp_itemsize != 0 && !(spec->flags & Py_TPFLAGS_ITEMS_AT_END) &&
         !PyTypeData_HasItemsAtEnd(base)) {
-      PyErr_SetString(PyExc_SystemError,
-                      "Cannot extend variable-size class without Py_TPFLAGS_ITEMS_AT_END.");
+      PyErr_Format(PyExc_SystemError,
+                   "type '%.100s': base '%.100s' has items without Py_TPFLAGS_ITEMS_AT_END",
+                   spec->name, base->tp_name);
     } else if (size > INT_MAX) {
       PyErr_Format(PyExc_SystemError, "type '%.100s': basicsize is out of range", spec->name);
     } else {
@@ -282,7 +280,7 @@ static inline void *PyTypeData_Items(PyObject *obj) {
   return PyObject_GetItemData(obj);
 #else
   if (PyTypeData_HasItemsAtEnd(Py_TYPE(obj))) return (char *)obj + Py_TYPE(obj)->tp_basicsize;
-  PyErr_Format(PyExc_TypeError, "type '%.200s' does not have Py_TPFLAGS_ITEMS_AT_END",
+  PyErr_Format(PyExc_TypeError, "the type '%.200s' must have Py_TPFLAGS_ITEMS_AT_END",
                Py_TYPE(obj)->tp_name);
   return NULL;
 #endif

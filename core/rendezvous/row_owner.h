@@ -158,7 +158,7 @@ static inline TYPEDCALL_COLD PyTC_Owner *PyTC_OwnerFor(PyTC_State *state, PyObje
   Py_DECREF(key);
   if (owner != NULL && owner->is_kept && !may_be_kept) {
     // The record keeps the object alive for its own row only. A second row would never die.
-    PyTC_Refuse(Py_TYPE(object), PyExc_TypeError, "cannot create weak reference to '%s' object");
+    PyTC_Refuse(Py_TYPE(object), PyExc_TypeError, "this '%s' object can own no other row");
     Py_CLEAR(*held);
     return NULL;
   }

@@ -6,6 +6,12 @@
 
 #include <string.h>
 
+// Returns 0, or -1 with SystemError if the spec has no name.
+static inline int PyTC_CheckName(const PyType_Spec *spec) {
+  if (spec->name == NULL) PyErr_SetString(PyExc_SystemError, "the spec of a type needs a name");
+  return spec->name != NULL ? 0 : -1;
+}
+
 #if PY_VERSION_HEX < 0x030C0000
 #include "core/types/type_from_metaclass_backport.h"
 #endif

@@ -66,10 +66,7 @@ static inline size_t PyTC_FindSlot(int id) {
 // Checks the spec and collects its special slots. Returns 0, or -1 with an exception set.
 static inline int PyTC_ReadSpec(const PyType_Spec *spec, PyTC_Special *special) {
   memset(special, 0, sizeof(*special));
-  if (spec->name == NULL) {
-    PyErr_SetString(PyExc_SystemError, "Type spec does not define the name field.");
-    return -1;
-  }
+  if (PyTC_CheckName(spec) < 0) return -1;
   if (spec->basicsize < 0) {
     PyErr_Format(PyExc_SystemError, "type '%.100s': a negative basicsize needs Python 3.12",
                  spec->name);
@@ -79,7 +76,7 @@ static inline int PyTC_ReadSpec(const PyType_Spec *spec, PyTC_Special *special) 
     if ((slot->slot == Py_tp_doc && special->doc != NULL) ||
         (slot->slot == Py_tp_members && special->members != NULL)) {
       // A second doc would leak the first, and second members would overflow the room for members.
-      PyErr_Format(PyExc_SystemError, "Multiple Py_tp_%s slots are not supported.",
+      PyErr_Format(PyExc_SystemError, "type '%.100s': the spec has multiple Py_tp_%s", spec->name,
                    slot->slot == Py_tp_doc ? "doc" : "members");
       return -1;
     }
@@ -92,7 +89,7 @@ static inline int PyTC_ReadSpec(const PyType_Spec *spec, PyTC_Special *special) 
     } else if (slot->slot == Py_tp_bases) {
       special->bases = (PyObject *)slot->pfunc;
     } else if (PyTC_FindSlot(slot->slot) == 0) {
-      PyErr_SetString(PyExc_RuntimeError, "invalid slot offset");
+      PyErr_Format(PyExc_RuntimeError, "type '%.100s': invalid slot %d", spec->name, slot->slot);
       return -1;
     }
   }
@@ -110,7 +107,7 @@ static inline PyObject *PyTC_Bases(PyObject *bases, const PyTC_Special *special)
   if (bases == NULL && special->bases != NULL) {
     bases = special->bases;
     if (!PyTuple_Check(bases)) {
-      PyErr_SetString(PyExc_SystemError, "Py_tp_bases is not a tuple");
+      PyErr_SetString(PyExc_SystemError, "the bases in the spec's slots are not a tuple");
       return NULL;
     }
   }
@@ -132,16 +129,16 @@ static inline PyTypeObject *PyTC_Winner(PyTypeObject *metaclass, PyObject *bases
     PyTypeObject *other = Py_TYPE(PyTuple_GET_ITEM(bases, i));
     if (PyType_IsSubtype(metaclass, other)) continue;
     if (!PyType_IsSubtype(other, metaclass)) {
-      PyErr_SetString(PyExc_TypeError,
-                      "metaclass conflict: the metaclass of a derived class must be a (non-strict) "
-                      "subclass of the metaclasses of all its bases");
+      PyErr_Format(PyExc_TypeError, "metaclass conflict: '%.100s' and '%.100s' are unrelated",
+                   metaclass->tp_name, other->tp_name);
       return NULL;
     }
     metaclass = other;
   }
   // tp_new is not called here, so a metaclass's own tp_new would be skipped silently.
   if (metaclass->tp_new != NULL && metaclass->tp_new != PyType_Type.tp_new) {
-    PyErr_SetString(PyExc_TypeError, "Metaclasses with custom tp_new are not supported.");
+    PyErr_Format(PyExc_TypeError, "metaclass '%.100s': its custom tp_new would not be called",
+                 metaclass->tp_name);
     return NULL;
   }
   return metaclass;
@@ -216,7 +213,7 @@ static inline int PyTC_CheckSizes(const PyType_Spec *spec, const PyTC_Special *s
   const Py_ssize_t last = size - (Py_ssize_t)sizeof(PyObject *);
   if (size < base->tp_basicsize) {
     PyErr_Format(PyExc_TypeError,
-                 "tp_basicsize for type '%s' (%zd) is too small for base '%s' (%zd)", spec->name,
+                 "type '%.100s': basicsize %zd is too small: base '%.100s' has %zd", spec->name,
                  size, base->tp_name, base->tp_basicsize);
     return -1;
   }
@@ -228,8 +225,7 @@ static inline int PyTC_CheckSizes(const PyType_Spec *spec, const PyTC_Special *s
   if (special->weaklist_offset > last || special->dict_offset > last ||
       special->vectorcall_offset > last) {
     PyErr_Format(PyExc_TypeError,
-                 "weaklist, dict or vectorcall offset is out of bounds for type '%s' "
-                 "(tp_basicsize = %zd)",
+                 "type '%.100s': a special member is out of bounds: instances have %zd bytes",
                  spec->name, size);
     return -1;
   }
@@ -248,7 +244,7 @@ static inline int PyTC_SetModule(PyTypeObject *type, const char *name) {
     Py_XDECREF(module);
   } else if (result == 0) {
     result = PyErr_WarnFormat(PyExc_DeprecationWarning, 1,
-                              "builtin type %.200s has no __module__ attribute", name);
+                              "type '%.200s' has no __module__: its name has no dot", name);
   }
   Py_DECREF(key);
   return result < 0 ? -1 : 0;

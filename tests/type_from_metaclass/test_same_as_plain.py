@@ -2,6 +2,7 @@
 
 import gc
 import itertools
+import sys
 import unittest
 
 import fromspec_module as fs
@@ -56,7 +57,10 @@ class SameAsPlain(unittest.TestCase):
                 except Exception as error:
                     with self.assertRaises(type(error)) as caught:
                         fs.one_slot(slot, fs.Metaclass)
-                    self.assertEqual(str(caught.exception), str(error))
+                    text = str(error)
+                    if sys.version_info < (3, 12):  # ours names the type and the slot
+                        text = "type 'fromspec.one_slot': invalid slot %d" % slot
+                    self.assertEqual(str(caught.exception), text)
                     continue
                 ours = fs.one_slot(slot, fs.Metaclass)
                 self.assertEqual(fs.slots(ours), fs.slots(theirs))

@@ -58,27 +58,18 @@ inline bool check_self(PyObject *unbound, PyObject *self) {
     PyErr_SetString(PyExc_SystemError, "typedcall: self is NULL");
     return false;
   }
+  const bool is_method = Py_TYPE(unbound) == &PyMethodDescr_Type;
   PyTypeObject *type = PyDescr_TYPE(unbound);
-  PyObject *name = PyDescr_NAME(unbound);
-  if (Py_TYPE(unbound) == &PyMethodDescr_Type) {
-    if (PyObject_TypeCheck(self, type)) return true;
-    PyErr_Format(PyExc_TypeError,
-                 "descriptor '%V' for '%.100s' objects doesn't apply to a '%.100s' object", name,
-                 "?", type->tp_name, Py_TYPE(self)->tp_name);
-    return false;
+  if (is_method
+          ? PyObject_TypeCheck(self, type) != 0
+          : PyType_Check(self) && PyType_IsSubtype(reinterpret_cast<PyTypeObject *>(self), type)) {
+    return true;
   }
-  if (!PyType_Check(self)) {
-    PyErr_Format(PyExc_TypeError,
-                 "descriptor '%V' for type '%.100s' needs a type, not a '%.100s' as arg 2", name,
-                 "?", type->tp_name, Py_TYPE(self)->tp_name);
-    return false;
-  }
-  auto *given = reinterpret_cast<PyTypeObject *>(self);
-  if (PyType_IsSubtype(given, type)) return true;
-  PyErr_Format(PyExc_TypeError,
-               "descriptor '%V' requires a subtype of '%.100s' but received '%.100s'", name, "?",
-               type->tp_name, given->tp_name);
-  return false;
+  // Binding the descriptor checks self too, and raises the exception that a call would raise.
+  PyObject *given = is_method ? reinterpret_cast<PyObject *>(Py_TYPE(self)) : self;
+  PyObject *bound = Py_TYPE(unbound)->tp_descr_get(unbound, is_method ? self : nullptr, given);
+  Py_XDECREF(bound);
+  return bound != nullptr;
 }
 
 namespace internal {
