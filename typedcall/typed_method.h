@@ -27,20 +27,20 @@ extern "C" {
 /// A bit of `ml_flags`, used with METH_TYPED, for defs whose name is in a PyTypedMethodMetadata.
 #define METH_TYPED_EXT 0x2000
 
-/// PyPy's struct, unchanged. If a def has only METH_TYPED, the padding after `ret_type` must be 0,
-/// as in static data. A struct that is allocated must be zeroed (calloc).
+/// PyPy's struct, with its layout. If a def has only METH_TYPED, the padding after `ret_type` must
+/// be 0, as in static data. A struct that is allocated must be zeroed (calloc).
 typedef struct PyPyTypedMethodMetadata {
-  int *arg_types;         ///< T_* codes below, then -1
-  int ret_type;           ///< a T_* code; negated if the function may raise
-  void *underlying_func;  ///< a function that does not take `self`
-  const char ml_name[100];
+  int *arg_types;           ///< a code for each argument, then -1
+  int ret_type;             ///< the result's code; negative if the function can raise
+  void *underlying_func;    ///< the C function, which has no parameter for self
+  const char ml_name[100];  ///< the name that the def points to
 } PyPyTypedMethodMetadata;
 
 /// PyPy's type codes. Error values are in parentheses.
 #ifndef T_C_LONG
-#define T_C_LONG 1     // (-1)
-#define T_C_DOUBLE 2   // (-0.0)
-#define T_PY_OBJECT 3  // (NULL)
+#define T_C_LONG 1     // long (-1)
+#define T_C_DOUBLE 2   // double (-0.0)
+#define T_PY_OBJECT 3  // PyObject * (NULL)
 #endif
 /// The first element of `arg_types` if PyPy must not use the typed function.
 #define PyTypedMethod_NOT_FOR_PYPY 0x100
@@ -68,10 +68,10 @@ typedef struct PyTypedMethodMetadata {
 /// The struct from Bernstein's post, for METH_O functions. Readers can distinguish the structs,
 /// because PyPy's struct has padding at the distance of this `ret_type` from the name.
 typedef struct PyTypedMethod_OneArgMetadata {
-  int arg_type;  ///< a T_* code
-  int ret_type;  ///< a T_* code, never 0
-  void *underlying_func;
-  const char ml_name[100];
+  int arg_type;             ///< the argument's code
+  int ret_type;             ///< the result's code, which is not 0
+  void *underlying_func;    ///< the C function, which has no parameter for self
+  const char ml_name[100];  ///< the name that the def points to
 } PyTypedMethod_OneArgMetadata;
 
 // --- Readers -----------------------------------------------------------------------------------

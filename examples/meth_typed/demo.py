@@ -4,24 +4,24 @@ import pathlib
 import runpy
 import time
 
-import mytypedmod
+import clockmod
 import typedcall
 
-BENCH = pathlib.Path(__file__).with_name("bench.py")
+LOOP = pathlib.Path(__file__).with_name("loop.py")
 
 
 def milliseconds():
     start = time.perf_counter()
-    runpy.run_path(str(BENCH), run_name="__main__")
+    runpy.run_path(str(LOOP), run_name="__main__")
     return (time.perf_counter() - start) * 1000
 
 
-print("mytypedmod.inc offers", *typedcall.signatures(mytypedmod.inc))
+print("clockmod.tick offers", *typedcall.signatures(clockmod.tick))
 print("the loop: %.0f ms" % milliseconds())
-# The module has no flags, so the caller must declare that inc may run without the GIL.
-done = typedcall.accelerate(mytypedmod, trust=["inc"])
+# The module has no flags, so the caller must declare that tick may run without the GIL.
+done = typedcall.accelerate(clockmod, trust=["tick"])
 if done:
     print("accelerated: %.0f ms" % milliseconds())
 else:
-    inc = typedcall.resolve(mytypedmod.inc, "l->l")
-    print("a consumer in C calls", hex(inc.address), "instead")
+    tick = typedcall.resolve(clockmod.tick, "l->l")
+    print("a consumer in C calls", hex(tick.address), "instead")

@@ -1,4 +1,4 @@
-"""Tests examples/meth_typed: the module from the post that introduced METH_TYPED."""
+"""Tests examples/meth_typed: a module with the names of the post that introduced METH_TYPED."""
 
 import adapter_support
 import support
@@ -10,28 +10,28 @@ HEADERS = ('#include "typedcall/meth_typed.h"\n', '#include "typedcall/typed_met
 
 class TheExample(adapter_support.Example):
     def test_it_runs(self):
-        support.compile_module(EXAMPLE / "mytypedmod.c", self.folder, flags=["-Wall", "-Werror"])
+        support.compile_module(EXAMPLE / "clockmod.c", self.folder, flags=["-Wall", "-Werror"])
         printed = self.run_example("meth_typed")
-        self.assertIn("mytypedmod.inc offers l->l\n", printed)
+        self.assertIn("clockmod.tick offers l->l\n", printed)
         self.assertRegex(printed, r"the loop: \d+ ms\n")
         self.assertRegex(printed, r"accelerated: \d+ ms\n" if support.IS_PYPY else "a consumer in C calls 0x")
 
-    def test_what_inc_does(self):
-        module = support.load("mytypedmod", support.compile_module(EXAMPLE / "mytypedmod.c", self.folder))
-        entry, = typedcall.entries(module.inc)
+    def test_what_tick_does(self):
+        module = support.load("clockmod", support.compile_module(EXAMPLE / "clockmod.c", self.folder))
+        entry, = typedcall.entries(module.tick)
         # The post's PyPy holds the GIL during a call, so the function may rely on this.
         self.assertEqual((entry.signature, entry.flags), ("l->l", typedcall.Flags.NEEDS_THREAD))
-        self.assertEqual(module.inc(41), 42)
+        self.assertEqual(module.tick(41), 42)
         if not support.IS_PYPY:
-            self.assertEqual(typedcall.resolve(module.inc, "l->l")(41), 42)
+            self.assertEqual(typedcall.resolve(module.tick, "l->l")(41), 42)
         with self.assertRaises(TypeError):
-            module.inc("41")
-        # The post's struct cannot declare that inc works without the GIL.
+            module.tick("41")
+        # The post's struct cannot declare that tick works without the GIL.
         self.assertEqual(list(typedcall.accelerate(module).accelerated), [])
-        done = typedcall.accelerate(module, trust=["inc"])
+        done = typedcall.accelerate(module, trust=["tick"])
         self.addCleanup(typedcall.restore, module)
-        self.assertEqual(list(done.accelerated), ["inc"] if support.IS_PYPY else [])
-        self.assertEqual(module.inc(41), 42)
+        self.assertEqual(list(done.accelerated), ["tick"] if support.IS_PYPY else [])
+        self.assertEqual(module.tick(41), 42)
 
 
 class TheHeader(support.InAFolder):

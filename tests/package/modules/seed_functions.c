@@ -12,31 +12,32 @@
 #define T_C_LONG 1
 #define T_C_DOUBLE 2
 
+/* The post's layout. */
 typedef struct {
-  int arg_type;
-  int ret_type;
-  void *underlying_func;
-  const char ml_name[100];
+  int argument, result;
+  void *address;
+  const char name[100];
 } OneArgument;
 
+/* PyPy's layout. `codes` ends with -1. */
 typedef struct {
-  int *arg_types;
-  int ret_type;
-  void *underlying_func;
-  char ml_name[100];
+  int *codes;
+  int result;
+  void *address;
+  char name[100];
 } OfPyPy;
 
-static long inc_impl(long x) { return x + 1; }
-static double half_impl(double x) { return x / 2; }
+static long successor(long x) { return x + 1; }
+static double halved(double x) { return x / 2; }
 
 static PyObject *inc(PyObject *module, PyObject *argument) {
   const long x = PyLong_AsLong(argument);
-  return x == -1 && PyErr_Occurred() ? NULL : PyLong_FromLong(inc_impl(x));
+  return x == -1 && PyErr_Occurred() ? NULL : PyLong_FromLong(successor(x));
 }
 
 static PyObject *half(PyObject *module, PyObject *argument) {
   const double x = PyFloat_AsDouble(argument);
-  return x == -1.0 && PyErr_Occurred() ? NULL : PyFloat_FromDouble(half_impl(x));
+  return x == -1.0 && PyErr_Occurred() ? NULL : PyFloat_FromDouble(halved(x));
 }
 
 static PyObject *fast(PyObject *module, PyObject *const *args, Py_ssize_t nargs) {
@@ -49,23 +50,23 @@ static const struct {
   size_t front;
   OneArgument typed;
 } all[] = {
-    {~(size_t)0, {T_C_LONG, T_C_LONG, (void *)inc_impl, "inc"}},
-    {1, {T_C_DOUBLE, T_C_DOUBLE, (void *)half_impl, "half"}},
-    {8, {T_C_LONG, T_C_LONG, (void *)inc_impl, "fast"}},
-    {8, {77, T_C_LONG, (void *)inc_impl, "unknown"}},
-    {8, {T_C_LONG, -77, (void *)inc_impl, "unknown_result"}},
-    {8, {-1, -1, (void *)inc_impl, "ends"}},
+    {~(size_t)0, {T_C_LONG, T_C_LONG, (void *)successor, "inc"}},
+    {1, {T_C_DOUBLE, T_C_DOUBLE, (void *)halved, "half"}},
+    {8, {T_C_LONG, T_C_LONG, (void *)successor, "fast"}},
+    {8, {77, T_C_LONG, (void *)successor, "unknown"}},
+    {8, {T_C_LONG, -77, (void *)successor, "unknown_result"}},
+    {8, {-1, -1, (void *)successor, "ends"}},
     {8, {T_C_LONG, T_C_LONG, NULL, "nothing"}},
 };
 
 static PyMethodDef methods[] = {
-    {all[0].typed.ml_name, inc, METH_O | METH_TYPED, "Add one to an int"},
-    {all[1].typed.ml_name, half, METH_O | METH_TYPED, NULL},
-    {all[2].typed.ml_name, (PyCFunction)(void (*)(void))fast, METH_FASTCALL | METH_TYPED, NULL},
-    {all[3].typed.ml_name, inc, METH_O | METH_TYPED, NULL},
-    {all[4].typed.ml_name, inc, METH_O | METH_TYPED, NULL},
-    {all[5].typed.ml_name, inc, METH_O | METH_TYPED, NULL},
-    {all[6].typed.ml_name, inc, METH_O | METH_TYPED, NULL},
+    {all[0].typed.name, inc, METH_O | METH_TYPED, NULL},
+    {all[1].typed.name, half, METH_O | METH_TYPED, NULL},
+    {all[2].typed.name, (PyCFunction)(void (*)(void))fast, METH_FASTCALL | METH_TYPED, NULL},
+    {all[3].typed.name, inc, METH_O | METH_TYPED, NULL},
+    {all[4].typed.name, inc, METH_O | METH_TYPED, NULL},
+    {all[5].typed.name, inc, METH_O | METH_TYPED, NULL},
+    {all[6].typed.name, inc, METH_O | METH_TYPED, NULL},
     {NULL, NULL, 0, NULL}};
 
 static PyMethodDef on_heap[5];
@@ -80,20 +81,20 @@ static const char *Copy(const void *typed, size_t of, size_t name) {
 
 static int Exec(PyObject *module) {
   static int codes[] = {T_C_LONG, -1};
-  static const OneArgument one = {T_C_LONG, T_C_LONG, (void *)inc_impl, "heap"};
+  static const OneArgument one = {T_C_LONG, T_C_LONG, (void *)successor, "heap"};
   OfPyPy pypy[3];
   memset(pypy, 0, sizeof(pypy));
   memset(&pypy[1], 0xAA, sizeof(*pypy));
   memset(&pypy[2], 0xFF, sizeof(*pypy));
   for (int i = 0; i < 3; ++i) {
-    pypy[i].arg_types = codes;
-    pypy[i].ret_type = T_C_LONG;
-    pypy[i].underlying_func = (void *)inc_impl;
-    strcpy(pypy[i].ml_name, i == 0 ? "pypy" : i == 1 ? "rubbish" : "minus_one");
+    pypy[i].codes = codes;
+    pypy[i].result = T_C_LONG;
+    pypy[i].address = (void *)successor;
+    strcpy(pypy[i].name, i == 0 ? "pypy" : i == 1 ? "rubbish" : "minus_one");
   }
   for (int i = 0; i < 4 && on_heap[i].ml_name == NULL; ++i) {
-    const char *name = i == 3 ? Copy(&one, sizeof(one), offsetof(OneArgument, ml_name))
-                              : Copy(&pypy[i], sizeof(*pypy), offsetof(OfPyPy, ml_name));
+    const char *name = i == 3 ? Copy(&one, sizeof(one), offsetof(OneArgument, name))
+                              : Copy(&pypy[i], sizeof(*pypy), offsetof(OfPyPy, name));
     if (name == NULL) {
       PyErr_NoMemory();
       return -1;
