@@ -41,14 +41,14 @@ def subjects(designs, name):
 
 def of_two(designs, name):
     """Describes the pointer that a subclass of two of the design's classes finds. The first base has the second
-    greeting, which is the right result."""
+    unit, which is the right result."""
     base = designs.base()
     try:
-        hello, morning = designs.make(name, base), designs.make(name, base, True)
-        found = designs.find(name, subclass(morning, hello)())
+        ounce, kilogram = designs.make(name, base), designs.make(name, base, True)
+        found = designs.find(name, subclass(kilogram, ounce)())
     except (TypeError, NotImplementedError) as error:
         return str(error).partition(":")[0]
-    return "right" if found == "Good morning" else "nothing" if found is None else "wrong"
+    return "right" if found == "kg" else "nothing" if found is None else "wrong"
 
 
 def bytes_each(make, count):

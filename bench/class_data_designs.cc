@@ -8,32 +8,32 @@
 #include "bench/opaque.h"
 #include "core/custom_slots.h"
 #include "core/extensible_type.h"
-#include "examples/class_data/greeting_slot.h"
-#include "examples/class_data/greetings.h"
+#include "examples/class_data/unit_slot.h"
+#include "examples/class_data/units.h"
 
 namespace {
 
 // This module has C statics, so it supports only the main interpreter.
-PyTypeObject *greet_type = nullptr;  // a metaclass with a C field
-PyTypeObject *greet_metatype = nullptr;
+PyTypeObject *mass_type = nullptr;  // a metaclass with a C field
+PyTypeObject *mass_metatype = nullptr;
 PyTypeObject *holder_type = nullptr;
 PyObject *holders = nullptr;  // maps a class to its holder
 // Volatile, so that the compiler must read it each time.
-const greeting_class *volatile hello_greeting = nullptr;
+const mass_unit *volatile first_unit = nullptr;
 
 // A class object with an additional C field.
 struct class_with_field {
   PyHeapTypeObject heap_type;
-  const greeting_class *greeting;
+  const mass_unit *unit;
 };
 
 struct holder {
   PyObject_HEAD
-  const greeting_class *greeting;
+  const mass_unit *unit;
 };
 
-const greeting_class *field_of(PyTypeObject *type) {
-  return reinterpret_cast<class_with_field *>(type)->greeting;
+const mass_unit *field_of(PyTypeObject *type) {
+  return reinterpret_cast<class_with_field *>(type)->unit;
 }
 
 // Makes a class with this metaclass and base. `methods` may be NULL. Returns a new reference.
@@ -45,75 +45,75 @@ PyObject *make_class(PyTypeObject *metaclass, PyObject *base, PyMethodDef *metho
   return PyExtensibleType_FromMetaclass(metaclass, nullptr, &spec, base);
 }
 
-PyObject *make_with_field(PyTypeObject *metaclass, PyObject *base, const greeting_class *greeting) {
+PyObject *make_with_field(PyTypeObject *metaclass, PyObject *base, const mass_unit *unit) {
   PyObject *made = make_class(metaclass, base);
-  if (made != nullptr) reinterpret_cast<class_with_field *>(made)->greeting = greeting;
+  if (made != nullptr) reinterpret_cast<class_with_field *>(made)->unit = unit;
   return made;
 }
 
 // A class without a pointer: the baseline.
 struct plain {
-  static PyObject *make(PyObject *base, const greeting_class *) {
+  static PyObject *make(PyObject *base, const mass_unit *) {
     return make_class(&PyType_Type, base);
   }
-  static const greeting_class *find(PyObject *) {
-    const greeting_class *known = greetings;
+  static const mass_unit *find(PyObject *) {
+    const mass_unit *known = units;
     bench::hide(known);
     return known;
   }
 };
 
 // A variable, and a class with a method that reads it. A program cannot make more variables at run
-// time, so only the first greeting has such a class.
+// time, so only the first unit has such a class.
 struct module_variable {
   static PyObject *method(PyObject *self, PyObject *) {
-    return PyUnicode_FromString(find(self)->sentence);
+    return PyUnicode_FromString(find(self)->symbol);
   }
-  static PyObject *make(PyObject *base, const greeting_class *greeting) {
-    static PyMethodDef methods[] = {{"greet", method, METH_NOARGS, nullptr},
+  static PyObject *make(PyObject *base, const mass_unit *unit) {
+    static PyMethodDef methods[] = {{"text", method, METH_NOARGS, nullptr},
                                     {nullptr, nullptr, 0, nullptr}};
-    if (greeting != greetings) {
-      PyErr_SetString(PyExc_NotImplementedError, "every greeting needs code of its own");
+    if (unit != units) {
+      PyErr_SetString(PyExc_NotImplementedError, "every unit needs code of its own");
       return nullptr;
     }
-    hello_greeting = greeting;
+    first_unit = unit;
     return make_class(&PyType_Type, base, methods);
   }
-  static const greeting_class *find(PyObject *) { return hello_greeting; }
+  static const mass_unit *find(PyObject *) { return first_unit; }
 };
 
 struct dictionary {
-  static PyObject *make(PyObject *base, const greeting_class *greeting) {
+  static PyObject *make(PyObject *base, const mass_unit *unit) {
     PyObject *made = make_class(&PyType_Type, base);
     PyObject *held = made != nullptr ? holder_type->tp_alloc(holder_type, 0) : nullptr;
-    if (held != nullptr) reinterpret_cast<holder *>(held)->greeting = greeting;
+    if (held != nullptr) reinterpret_cast<holder *>(held)->unit = unit;
     if (held == nullptr || PyDict_SetItem(holders, made, held) < 0) Py_CLEAR(made);
     Py_XDECREF(held);
     return made;
   }
-  static const greeting_class *find(PyObject *any) {
+  static const mass_unit *find(PyObject *any) {
     PyObject *type = reinterpret_cast<PyObject *>(Py_TYPE(any));
     PyObject *held = PyDict_GetItemWithError(holders, type);
-    return held != nullptr ? reinterpret_cast<holder *>(held)->greeting : nullptr;
+    return held != nullptr ? reinterpret_cast<holder *>(held)->unit : nullptr;
   }
 };
 
 struct metaclass {
-  static PyObject *make(PyObject *base, const greeting_class *greeting) {
-    return make_with_field(greet_type, base, greeting);
+  static PyObject *make(PyObject *base, const mass_unit *unit) {
+    return make_with_field(mass_type, base, unit);
   }
-  static const greeting_class *find(PyObject *any) { return field_of(Py_TYPE(any)); }
+  static const mass_unit *find(PyObject *any) { return field_of(Py_TYPE(any)); }
 };
 
 struct metaclass_mro : metaclass {
-  static const greeting_class *find(PyObject *any) {
-    const greeting_class *own = field_of(Py_TYPE(any));
+  static const mass_unit *find(PyObject *any) {
+    const mass_unit *own = field_of(Py_TYPE(any));
     if (PyTypedcall_LIKELY(own != nullptr)) return own;
     PyObject *mro = Py_TYPE(any)->tp_mro;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(mro); ++i) {
       PyObject *parent = PyTuple_GET_ITEM(mro, i);
-      if (!PyObject_TypeCheck(parent, greet_type)) continue;
-      const greeting_class *inherited = field_of(reinterpret_cast<PyTypeObject *>(parent));
+      if (!PyObject_TypeCheck(parent, mass_type)) continue;
+      const mass_unit *inherited = field_of(reinterpret_cast<PyTypeObject *>(parent));
       if (inherited != nullptr) return inherited;
     }
     return nullptr;
@@ -122,30 +122,30 @@ struct metaclass_mro : metaclass {
 
 // Every class has its own metaclass, which contains the field.
 struct meta_metaclass {
-  static PyObject *make(PyObject *base, const greeting_class *greeting) {
+  static PyObject *make(PyObject *base, const mass_unit *unit) {
     PyObject *own =
-        make_with_field(greet_metatype, reinterpret_cast<PyObject *>(&PyType_Type), greeting);
+        make_with_field(mass_metatype, reinterpret_cast<PyObject *>(&PyType_Type), unit);
     if (own == nullptr) return nullptr;
     PyObject *made = make_class(reinterpret_cast<PyTypeObject *>(own), base);
     Py_DECREF(own);
     return made;
   }
-  static const greeting_class *find(PyObject *any) { return field_of(Py_TYPE(Py_TYPE(any))); }
+  static const mass_unit *find(PyObject *any) { return field_of(Py_TYPE(Py_TYPE(any))); }
 };
 
 struct custom_slot {
-  static PyObject *make(PyObject *base, const greeting_class *greeting) {
+  static PyObject *make(PyObject *base, const mass_unit *unit) {
     PyType_Slot no_slots[] = {{0, nullptr}};
     PyType_Spec spec = {"class_data_designs.Made", 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
                         no_slots};
     PyCustomSlot slot = {};
-    slot.id = GREETING_SLOT_ID;
-    slot.data.pointer = const_cast<greeting_class *>(greeting);
+    slot.id = UNIT_SLOT_ID;
+    slot.data.pointer = const_cast<mass_unit *>(unit);
     return PyExtensibleType_FromSpec(nullptr, &spec, base, &slot, 1);
   }
-  static const greeting_class *find(PyObject *any) {
-    const PyCustomSlot *slot = PyCustomSlots_Find(any, GREETING_SLOT_ID, 0);
-    return slot != nullptr ? static_cast<const greeting_class *>(slot->data.pointer) : nullptr;
+  static const mass_unit *find(PyObject *any) {
+    const PyCustomSlot *slot = PyCustomSlots_Find(any, UNIT_SLOT_ID, 0);
+    return slot != nullptr ? static_cast<const mass_unit *>(slot->data.pointer) : nullptr;
   }
 };
 
@@ -176,8 +176,8 @@ __attribute__((noinline)) double measure(PyObject *instance, long count) {
 
 struct design {
   const char *name;
-  PyObject *(*make)(PyObject *base, const greeting_class *);
-  const greeting_class *(*find)(PyObject *);
+  PyObject *(*make)(PyObject *base, const mass_unit *);
+  const mass_unit *(*find)(PyObject *);
   double (*overlapping)(PyObject *, long);
   double (*chained)(PyObject *, long);
 };
@@ -220,7 +220,7 @@ PyTypeObject *make_type(const char *name, std::size_t size, PyTypeObject *base) 
 
 PyObject *py_base(PyObject *, PyObject *) {
   return reinterpret_cast<PyObject *>(
-      make_type("class_data_designs.Greet", sizeof(PyObject), nullptr));
+      make_type("class_data_designs.Mass", sizeof(PyObject), nullptr));
 }
 
 PyObject *py_make(PyObject *, PyObject *args) {
@@ -229,7 +229,7 @@ PyObject *py_make(PyObject *, PyObject *args) {
   int second = 0;
   if (!PyArg_ParseTuple(args, "sO!|p", &name, &PyType_Type, &base, &second)) return nullptr;
   const design *chosen = find_design(name);
-  return chosen != nullptr ? chosen->make(base, &greetings[second]) : nullptr;
+  return chosen != nullptr ? chosen->make(base, &units[second]) : nullptr;
 }
 
 // The class must be a class of the given design, because most designs do not check this.
@@ -239,8 +239,8 @@ PyObject *py_find(PyObject *, PyObject *args) {
   if (!PyArg_ParseTuple(args, "sO", &name, &instance)) return nullptr;
   const design *chosen = find_design(name);
   if (chosen == nullptr) return nullptr;
-  const greeting_class *found = chosen->find(instance);
-  if (found != nullptr) return PyUnicode_FromString(found->sentence);
+  const mass_unit *found = chosen->find(instance);
+  if (found != nullptr) return PyUnicode_FromString(found->symbol);
   if (PyErr_Occurred()) return nullptr;
   Py_RETURN_NONE;
 }
@@ -262,8 +262,8 @@ PyObject *py_measure(PyObject *, PyObject *args) {
 PyMethodDef methods[] = {
     {"base", py_base, METH_NOARGS, "base(): a new common base of classes."},
     {"make", py_make, METH_VARARGS,
-     "make(design, base, second=False): a new class with that greeting."},
-    {"find", py_find, METH_VARARGS, "find(design, instance): the sentence of its class, or None."},
+     "make(design, base, second=False): a new class with that unit."},
+    {"find", py_find, METH_VARARGS, "find(design, instance): the symbol of its unit, or None."},
     {"measure", py_measure, METH_VARARGS,
      "measure(design, instance, count, chained): nanoseconds per access."},
     {nullptr, nullptr, 0, nullptr},
@@ -284,14 +284,14 @@ PyModuleDef definition = {
 }  // namespace
 
 PyMODINIT_FUNC PyInit_class_data_designs() {
-  greet_type = make_type("class_data_designs.GreetType", sizeof(class_with_field), &PyType_Type);
-  greet_metatype =
-      make_type("class_data_designs.GreetMetaType", sizeof(class_with_field), &PyType_Type);
+  mass_type = make_type("class_data_designs.UnitType", sizeof(class_with_field), &PyType_Type);
+  mass_metatype =
+      make_type("class_data_designs.UnitMetaType", sizeof(class_with_field), &PyType_Type);
   holder_type = make_type("class_data_designs.Holder", sizeof(holder), nullptr);
   holders = PyDict_New();
   PyObject *module = PyModule_Create(&definition);
   PyObject *names = PyList_New(0);
-  bool failed = greet_type == nullptr || greet_metatype == nullptr || holder_type == nullptr ||
+  bool failed = mass_type == nullptr || mass_metatype == nullptr || holder_type == nullptr ||
                 holders == nullptr || module == nullptr || names == nullptr;
   for (const design &each : designs) {
     PyObject *name = failed ? nullptr : PyUnicode_FromString(each.name);

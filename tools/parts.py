@@ -59,7 +59,7 @@ NOT_FOR_PYPY = [f"typedcall/{header}.h" for header in (
     "resolve/diagnostics", "resolve/function", "resolve/inline_cache", "resolve/places")]
 # Targets that need the C++ library, which musl-gcc lacks.
 WITH_CXX_LIBRARY = ("//:README.md //bazel:fuzz_replay_main.cc //bazel/system:all //bench:class_data_designs.so "
-                    "//examples/class_data:greetings_cpp.so //typedcall:base")
+                    "//examples/class_data:units_cpp.so //typedcall:base")
 
 
 class Part:

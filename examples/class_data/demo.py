@@ -8,45 +8,45 @@ import sys
 class Loud:
     """An ordinary class without custom slots."""
 
-    def greet(self):
-        return super().greet().upper()
+    def text(self):
+        return super().text().upper()
 
 
 def show(module):
     print(f"== {module.__name__}")
-    for cls in (module.Hello, module.GoodMorning):
-        print(f"{cls.__name__}().greet()", "->", cls().greet())
-    print('Hello("you").greet() ->', module.Hello("you").greet())
+    for cls in (module.Ounce, module.Kilogram):
+        print(f"{cls.__name__}().text()", "->", cls().text())
+    print("Ounce(2.5).text() ->", module.Ounce(2.5).text())
 
-    # With the article's metaclass this would crash (article/designs.py), because the C field is not
+    # With the article's metaclass this would crash (designs/compare.py), because the C field is not
     # inherited.
-    class FriendlyHello(module.Hello):
+    class HeavyOunce(module.Ounce):
         pass
 
-    print("FriendlyHello().greet() ->", FriendlyHello().greet())
+    print("HeavyOunce().text() ->", HeavyOunce().text())
 
-    class LoudMorning(Loud, module.GoodMorning):
+    class LoudKilogram(Loud, module.Kilogram):
         pass
 
-    print("LoudMorning().greet() ->", LoudMorning().greet())
+    print("LoudKilogram().text() ->", LoudKilogram().text())
 
-    class Both(module.GoodMorning, module.Hello):
+    class Both(module.Kilogram, module.Ounce):
         pass
 
-    print("Both().greet() ->", Both().greet(), " (the first base wins, as for any attribute)")
-    print("type(FriendlyHello) is type(Hello) ->", type(FriendlyHello) is type(module.Hello))
+    print("Both().text() ->", Both().text(), " (the first base wins, as for any attribute)")
+    print("type(HeavyOunce) is type(Ounce) ->", type(HeavyOunce) is type(module.Ounce))
     try:
-        module.Greet().greet()
+        module.Mass().text()
     except TypeError as error:
-        print("Greet().greet() -> TypeError:", error)
+        print("Mass().text() -> TypeError:", error)
 
 
 def main():
-    show(importlib.import_module("greetings_cpp"))
+    show(importlib.import_module("units_cpp"))
     try:
-        cython = importlib.import_module("greetings_cython")
+        cython = importlib.import_module("units_cython")
     except ModuleNotFoundError:
-        print("== greetings_cython has not been built: no Cython 3 was found (see README.md)")
+        print("== units_cython has not been built: no Cython 3 was found (see README.md)")
     else:
         show(cython)
     return 0

@@ -10,17 +10,17 @@ NO_CYTHON = os.environ.get("TYPEDCALL_NO_CYTHON", "")
 class InCpp(unittest.TestCase):
     """A base for test cases. For Cython, a second class derives from the test case and InCython."""
 
-    module_name = "greetings_cpp"
+    module_name = "units_cpp"
     NO_MODULE = ""  # the reason for the skip if the module is missing
 
     @classmethod
     def setUpClass(cls):
         cls.module = importlib.import_module(cls.module_name)
-        cls.Greet, cls.Hello = cls.module.Greet, cls.module.Hello
-        cls.GoodMorning = cls.module.GoodMorning
+        cls.Mass, cls.Ounce = cls.module.Mass, cls.module.Ounce
+        cls.Kilogram = cls.module.Kilogram
 
 
 @unittest.skipIf(NO_CYTHON, NO_CYTHON)
 class InCython(InCpp):
-    module_name = "greetings_cython"
+    module_name = "units_cython"
     NO_MODULE = NO_CYTHON

@@ -9,20 +9,20 @@ try:
 except ImportError:
     import _xxsubinterpreters as interpreters
 
-import greetings_cpp
+import units_cpp
 
 SCRIPT = textwrap.dedent("""
     import sys
     sys.path[:] = %r
-    import greetings_cpp
+    import units_cpp
 
-    class Friendly(greetings_cpp.Hello):
+    class Heavy(units_cpp.Ounce):
         pass
 
-    assert Friendly("there").greet() == "Hello there!"
-    assert greetings_cpp.GoodMorning().greet() == "Good morning World!"
-    assert id(greetings_cpp.Hello) != %d
-    assert id(type(greetings_cpp.Hello)) != %d
+    assert Heavy(7).text() == "7 oz"
+    assert units_cpp.Kilogram().text() == "1 kg"
+    assert id(units_cpp.Ounce) != %d
+    assert id(type(units_cpp.Ounce)) != %d
 """)
 
 
@@ -30,12 +30,12 @@ class Interpreters(unittest.TestCase):
     def run_in(self, interpreter):
         failure = interpreters.run_string(
             interpreter,
-            SCRIPT % (sys.path, id(greetings_cpp.Hello), id(type(greetings_cpp.Hello))))
+            SCRIPT % (sys.path, id(units_cpp.Ounce), id(type(units_cpp.Ounce))))
         if failure is not None:  # before 3.13 it is raised
             self.fail(failure)
 
     def test_three_interpreters(self):
-        class Friendly(greetings_cpp.Hello):
+        class Heavy(units_cpp.Ounce):
             pass
 
         made = [interpreters.create() for _ in range(3)]
@@ -45,4 +45,4 @@ class Interpreters(unittest.TestCase):
         finally:
             for interpreter in made:
                 interpreters.destroy(interpreter)
-        self.assertEqual(Friendly().greet(), "Hello World!")
+        self.assertEqual(Heavy().text(), "1 oz")

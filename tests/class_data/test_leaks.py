@@ -16,17 +16,17 @@ REFERENCES, BLOCKS = 100, CYCLES - 100
 
 
 def use(module):
-    class Mixed(Base, module.GoodMorning, module.Hello):
+    class Mixed(Base, module.Kilogram, module.Ounce):
         pass
 
-    Mixed.default = Mixed("x")
+    Mixed.default = Mixed(3)
     Mixed.default.loop = Mixed.default
-    assert Mixed.default.greet() == "Good morning x!"
-    assert module.Hello("x").greet() == "Hello x!"
-    hello = module.Hello("y")
-    hello.__init__("z")
-    assert pickle.loads(pickle.dumps(hello)).greet() == "Hello z!"
-    for wrong in (module.Greet().greet, lambda: module.Hello(5), lambda: module.Hello(nobody=1)):
+    assert Mixed.default.text() == "3 kg"
+    assert module.Ounce(3).text() == "3 oz"
+    ounce = module.Ounce(4)
+    ounce.__init__(2.5)
+    assert pickle.loads(pickle.dumps(ounce)).text() == "2.5 oz"
+    for wrong in (module.Mass().text, lambda: module.Ounce("5"), lambda: module.Ounce(nobody=1)):
         try:
             wrong()
         except TypeError:
@@ -36,8 +36,8 @@ def use(module):
 
 
 def import_use_and_drop():
-    use(importlib.import_module("greetings_cpp"))
-    del sys.modules["greetings_cpp"]
+    use(importlib.import_module("units_cpp"))
+    del sys.modules["units_cpp"]
 
 
 class Base:
@@ -56,5 +56,5 @@ class Leaks(unittest.TestCase):
     # Cython 3.3 leaks a block each time the same module is imported.
     @unittest.skipIf(NO_CYTHON, NO_CYTHON)
     def test_a_thousand_uses_in_cython(self):
-        module = importlib.import_module("greetings_cython")
+        module = importlib.import_module("units_cython")
         self.check(lambda: use(module))

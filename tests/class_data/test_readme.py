@@ -43,44 +43,45 @@ class Readme(unittest.TestCase):
         in_cxx, in_cython, run = blocks("sh")
         self.run_block(in_cxx)
         output = self.run_block(run)
-        self.assertIn("greetings_cython has not been built", output)
-        self.check_output(output, "greetings_cpp")
+        self.assertIn("units_cython has not been built", output)
+        self.check_output(output, "units_cpp")
 
         if NO_CYTHON:
             self.skipTest("after the C++ half: " + NO_CYTHON)
         self.run_block(in_cython)
         output = self.run_block(run)
-        in_cxx, _, in_cython = output.partition("== greetings_cython\n")
-        self.check_output(in_cxx, "greetings_cpp")
-        self.check_output(in_cython, "greetings_cython")
+        in_cxx, _, in_cython = output.partition("== units_cython\n")
+        self.check_output(in_cxx, "units_cpp")
+        self.check_output(in_cython, "units_cython")
 
     @unittest.skipIf(NO_CYTHON, NO_CYTHON)
-    def test_the_commands_for_the_articles_designs(self):
-        build, run = blocks("sh", "article/README.md")
+    def test_the_commands_for_the_five_designs(self):
+        build, run = blocks("sh", "designs/README.md")
         self.run_block(build)
         printed = self.run_block(run)
-        self.assertIn("simple_metaclass\n    itself     Hello you!\n    subclass   crash: SIGSEGV\n", printed)
-        self.assertIn("greetings_cython\n    itself     Hello you!\n    subclass   Hello World!\n", printed)
+        self.assertIn("metaclass\n    itself     5 oz\n    subclass   crash: SIGSEGV\n", printed)
+        self.assertIn("units_cython\n    itself     5 oz\n    subclass   1 oz\n", printed)
 
     def check_output(self, output, module):
-        for line in ("Hello().greet() -> Hello World!",
-                     "GoodMorning().greet() -> Good morning World!",
-                     "FriendlyHello().greet() -> Hello World!",
-                     "LoudMorning().greet() -> GOOD MORNING WORLD!",
-                     "Greet().greet() -> TypeError: <class '%s.Greet'> has no greeting" % module):
+        for line in ("Ounce().text() -> 1 oz",
+                     "Kilogram().text() -> 1 kg",
+                     "Ounce(2.5).text() -> 2.5 oz",
+                     "HeavyOunce().text() -> 1 oz",
+                     "LoudKilogram().text() -> 1 KG",
+                     "Mass().text() -> TypeError: <class '%s.Mass'> has no unit" % module):
             self.assertIn(line, output)
-        self.assertRegex(output, r"Both\(\)\.greet\(\) -> Good morning World!")
+        self.assertRegex(output, r"Both\(\)\.text\(\) -> 1 kg")
 
     def test_the_code_is_that_of_the_modules(self):
-        cxx = read("greetings_cpp.cc")
+        cxx = read("units_cpp.cc")
         lines = "".join(blocks("cpp")).splitlines()
         self.assertEqual(len(lines), 5)
         for line in lines:
             self.assertIn(line, cxx)
-        cython = read("greetings_cython.pyx")
+        cython = read("units_cython.pyx")
         for words in ("from core.custom_slots cimport PyCustomSlots_Find",
                       "from core.extensible_type cimport PyExtensibleType_Import",
-                      '"__customslots__": {GREETING_SLOT_ID: PyCapsule_New(<void *>greeting, NULL, NULL)}'):
+                      '"__customslots__": {UNIT_SLOT_ID: PyCapsule_New(<void *>unit, NULL, NULL)}'):
             self.assertIn(words, cython)
             self.assertIn(words, "".join(blocks("cython")))
 

@@ -7,46 +7,45 @@ import signal
 import subprocess
 import sys
 
-DESIGNS = ("static_attribute", "dictionary_map", "simple_metaclass", "mro_metaclass", "meta_metaclass",
-           "greetings_cython")
+DESIGNS = ("module_variable", "dictionary", "metaclass", "mro_walk", "meta_metaclass", "units_cython")
 
 
 def itself(module):
-    return module.Hello("you")
+    return module.Ounce(5)
 
 
 def subclass(module):
-    class FriendlyHello(module.Hello):
+    class HeavyOunce(module.Ounce):
         pass
 
-    return FriendlyHello()
+    return HeavyOunce()
 
 
 def of_two(module):
-    class Both(module.GoodMorning, module.Hello):
+    class Both(module.Kilogram, module.Ounce):
         pass
 
     return Both()
 
 
 def with_abc(module):
-    class Meta(abc.ABCMeta, type(module.Hello)):
+    class Meta(abc.ABCMeta, type(module.Ounce)):
         pass
 
-    class Polite(module.Hello, abc.ABC, metaclass=Meta):
+    class Quantity(module.Ounce, abc.ABC, metaclass=Meta):
         pass
 
-    return Polite()
+    return Quantity()
 
 
 PROGRAMS = (itself, subclass, of_two, with_abc)
 
 
 def run(design, program):
-    """Prints the greeting or the exception, in the child process."""
+    """Prints the text or the exception, in the child process."""
     module = importlib.import_module(design)
     try:
-        print(globals()[program](module).greet())
+        print(globals()[program](module).text())
     except Exception as error:
         print(f"{type(error).__name__}: {error}")
 
