@@ -1,16 +1,16 @@
-# Tests the example of SEP 200, built as C99 and as C++17.
+# Tests static types with the names of SEP 200, built as C99 and as C++17.
 import sys
 import typing
 import unittest
 
 from collected import only_if
-import sep200_example
-import sep200_example_cxx
+import static_springs
+import static_springs_cxx
 
-MODULES = (sep200_example, sep200_example_cxx)
+MODULES = (static_springs, static_springs_cxx)
 
 
-class Example(unittest.TestCase):
+class StaticSprings(unittest.TestCase):
     def test_the_slot_is_found(self):
         for m in MODULES:
             self.assertEqual(m.call(m.Provider(4.0)), 8.0)
@@ -18,15 +18,15 @@ class Example(unittest.TestCase):
             self.assertEqual((m.count(m.Provider(0)), m.count(m.Subtype(0))), (2, 2))
 
     def test_each_finds_the_others(self):
-        self.assertEqual(sep200_example.call(sep200_example_cxx.Provider(4.0)), 8.0)
-        self.assertEqual(sep200_example_cxx.call(sep200_example.Subtype(4.0)), 12.0)
+        self.assertEqual(static_springs.call(static_springs_cxx.Provider(4.0)), 8.0)
+        self.assertEqual(static_springs_cxx.call(static_springs.Subtype(4.0)), 12.0)
 
     def test_the_type_works(self):
         for m in MODULES:
             self.assertEqual(m.Provider(1.5) + 2.0, 3.5)
             self.assertEqual(m.Provider.__module__, m.__name__)
-            self.assertEqual(m.Provider.__name__, "myprovidertype")
-            self.assertEqual(repr(m.Subtype), "<class '%s.mysubtype'>" % m.__name__)
+            self.assertEqual(m.Provider.__name__, "Spring")
+            self.assertEqual(repr(m.Subtype), "<class '%s.LongSpring'>" % m.__name__)
             self.assertTrue(issubclass(m.Subtype, m.Provider))
             with self.assertRaises(TypeError):
                 m.Provider("x")
@@ -63,7 +63,7 @@ class Example(unittest.TestCase):
     @only_if(sys.version_info >= (3, 10))  # 3.10 added the match statement
     def test_match_statements_bind_as_ever(self):
         """With SEP 200's flag bit, `match` would allow one positional pattern."""
-        scope = {"Provider": sep200_example.Provider}
+        scope = {"Provider": static_springs.Provider}
         exec("def f(x):\n match x:\n  case Provider(y): return y\n", scope)
         with self.assertRaisesRegex(TypeError, "accepts 0 positional sub-patterns"):
-            scope["f"](sep200_example.Provider(1.0))
+            scope["f"](static_springs.Provider(1.0))
