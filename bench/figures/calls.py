@@ -72,8 +72,8 @@ def per_point(bench):
 ADOPTERS = {
     "pyerfa_from_outside": {"pyerfa, anp": ("anp, Python loop", "anp, Numba"),
                             "pyerfa, gmst82": ("gmst82, Python loop", "gmst82, Numba")},
-    "noise_by_patch": {"noise, snoise2": ("snoise2(...), boxed", "snoise2(...), Numba")},
-    "pycalcpp_by_patch": {"pycalcpp, division": ("division, Python loop", "division, Numba")},
+    "noise_octaves": {"noise, snoise2": ("snoise2(...), boxed", "snoise2(...), Numba")},
+    "pycalcpp_edited": {"pycalcpp, division": ("division, Python loop", "division, Numba")},
 }
 
 
@@ -318,7 +318,7 @@ SOURCES = [
             "Python loop", "ns", "boxed, Python loop",
             {"boxed, Python loop": "boxed", "Numba": "Numba"},
             {name: name for functions in ADOPTERS.values() for name in functions},
-            "Each script in `bench/adopters` tags one module, from outside or by a patch.", ours=("Numba",)),
+            "Each script in `bench/adopters` tags one module, from outside or in its source.", ours=("Numba",)),
     ]),
 ]
 

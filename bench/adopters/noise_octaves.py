@@ -1,28 +1,34 @@
-"""Builds noise 1.2.2 with a patch that tags all functions, and compares boxed calls with Numba,
-NumPy and PyPy. Usage: python bench/adopters/noise_by_patch.py [--rounds N]"""
+"""Builds noise 1.2.2, tags all functions from outside, with their defaults and keywords, and compares boxed calls
+with Numba, NumPy and PyPy. Usage: python bench/adopters/noise_octaves.py [--rounds N]"""
 
+import ctypes
 import os
 import random
 import sys
 
 sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import interleaved  # noqa: E402
-import patched  # noqa: E402
+import source_package  # noqa: E402
 import typedcall  # noqa: E402
+from typedcall import Flags  # noqa: E402
 
 COUNT = 50_000
 IS_PYPY = sys.implementation.name == "pypy"
+LARGEST = 3.4028234663852886e+38  # FLT_MAX: no repeat
+OCTAVES = {"octaves": 1, "persistence": 0.5, "lacunarity": 2.0}
 #: Each row contains a function's name, the number of coordinates, the keywords to pass, and all
-#: defaults.
-LARGEST = 3.4028234663852886e+38
+#: parameters after the coordinates, with their defaults.
 FUNCTIONS = [
-    ("pnoise1", 1, "octaves=2, repeat=64", (1, 0.5, 2.0, 1024, 0)),
-    ("pnoise2", 2, "octaves=2, repeatx=64.0, base=1", (1, 0.5, 2.0, 1024.0, 1024.0, 0)),
-    ("pnoise3", 3, "octaves=2, persistence=0.25", (1, 0.5, 2.0, 1024, 1024, 1024, 0)),
-    ("snoise2", 2, "octaves=2, base=0.5", (1, 0.5, 2.0, LARGEST, LARGEST, 0.0)),
-    ("snoise3", 3, "octaves=2, lacunarity=3.0", (1, 0.5, 2.0)),
-    ("snoise4", 4, "octaves=2, persistence=0.25", (1, 0.5, 2.0)),
+    ("pnoise1", 1, "octaves=2, repeat=64", {**OCTAVES, "repeat": 1024, "base": 0}),
+    ("pnoise2", 2, "octaves=2, repeatx=64.0, base=1", {**OCTAVES, "repeatx": 1024.0, "repeaty": 1024.0, "base": 0}),
+    ("pnoise3", 3, "octaves=2, persistence=0.25",
+     {**OCTAVES, "repeatx": 1024, "repeaty": 1024, "repeatz": 1024, "base": 0}),
+    ("snoise2", 2, "octaves=2, base=0.5", {**OCTAVES, "repeatx": LARGEST, "repeaty": LARGEST, "base": 0.0}),
+    ("snoise3", 3, "octaves=2, lacunarity=3.0", OCTAVES),
+    ("snoise4", 4, "octaves=2, persistence=0.25", OCTAVES),
 ]
+#: The format of snoise4's arguments has seven units for six addresses, so a call from Python must not pass lacunarity.
+NO_LACUNARITY = {"snoise4"}
 CALL = """
 def call(f):
     def one(x, y, z, w):
@@ -34,6 +40,25 @@ def call(f):
         return total
     return one, loop
 """
+
+
+def tag_functions(noise):
+    """Tags each function with a sum of octaves and with a function of the coordinates alone."""
+    own = ctypes.CDLL(source_package.compile_library("noise_octaves.c"))
+    shown = {"p": ("perlin", ctypes.CDLL(noise._perlin.__file__)), "s": ("simplex", ctypes.CDLL(noise._simplex.__file__))}
+    pure = Flags.PURE | Flags.THREAD_SAFE
+    for name, coordinates, _, more in FUNCTIONS:
+        kind, library = shown[name[0]]
+        once = library["noise%d" % coordinates]
+        ctypes.c_void_p.in_dll(own, kind + name[-1]).value = ctypes.cast(once, ctypes.c_void_p).value
+        if kind == "perlin":
+            once = own[name + "_once"]
+        x = "f" * coordinates
+        letters = "".join("i" if isinstance(value, int) else "f" for value in more.values())
+        parameters = [*"xyzw"[:coordinates], *("%s=%r" % pair for pair in more.items())]
+        addresses = [ctypes.cast(function, ctypes.c_void_p) for function in (own[name + "_sum"], once)]
+        typedcall.tag(getattr(noise, name), [x + letters + "&f->i", x + "->f"], addresses,
+                      flags=[pure | Flags.FALLS_BACK, pure], parameters="(%s)" % ", ".join(parameters))
 
 
 def calls(name, coordinates, more):
@@ -79,7 +104,10 @@ def ufuncs(noise, rounds):
         function = getattr(noise, name)
         vectorized = numpy.vectorize(function)
         x = [0.1 * numpy.arange(COUNT) + shift for shift in range(coordinates)]
-        for label, arrays in ((name, x), (name + ", all", [*x, *defaults])):
+        cases = [(name, x)]
+        if name not in NO_LACUNARITY:
+            cases.append((name + ", all", [*x, *defaults.values()]))
+        for label, arrays in cases:
             typed = typedcall.ufunc(function, signature=",".join(["()"] * len(arrays)) + "->()")
             if not numpy.array_equal(typed(*arrays), vectorized(*arrays)):
                 sys.exit("%s: the ufunc disagrees with numpy.vectorize" % label)
@@ -133,9 +161,10 @@ def on_cpython(noise, rounds):
 
 def main():
     rounds = interleaved.rounds(__doc__, 9)
-    patched.import_from("noise==1.2.2", "noise.patch")
+    source_package.import_from("noise==1.2.2")
     import noise
 
+    tag_functions(noise)
     return 0 if (on_pypy if IS_PYPY else on_cpython)(noise, rounds) else 1
 
 
