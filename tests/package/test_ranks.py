@@ -120,6 +120,12 @@ class Order(unittest.TestCase):
     def test_overloads_that_do_not_accept_an_argument(self):
         self.assertEqual(_native.in_order((b"\1\xff\0\4", b"\1\0\1\0"), 4, 4), [2, 0])
 
+    def test_no_overload_has_so_many_parameters(self):
+        from typedcall.record.choice import Kind, steps_of_kinds
+
+        self.assertEqual(steps_of_kinds([["d", "d"]], [Kind("FLOAT")], is_alone=True), [])
+        self.assertEqual(steps_of_kinds([], [], is_alone=False), [])
+
     def test_columns_that_are_none(self):
         for columns, rows, error in (([b"\1"], 1, TypeError), ((b"\1",), 2, ValueError), (("\1",), 1, TypeError)):
             with self.subTest(columns), self.assertRaises(error):

@@ -66,7 +66,7 @@ class Overloads:
         """Returns the rank of argument `i` for each overload with `count` parameters."""
         column = self._columns.get((count, i, given))
         if column is None:
-            codes = [self._overloads[at][i] for at in self._of_count[count]]
+            codes = [self._overloads[at][i] for at in self._of_count.get(count, [])]
             ranks = {letters: self._rank_of(given, letters) for letters in dict.fromkeys(codes)}
             bytes_of = {letters: _UNSUITABLE if rank is None else rank for letters, rank in ranks.items()}
             column = self._columns[count, i, given] = bytes([bytes_of[letters] for letters in codes])
