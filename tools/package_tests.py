@@ -32,10 +32,12 @@ OTHER_PROGRAMS = {"test_build_systems", "test_callback_libraries", "test_cluster
 NEEDS_NETWORK = {"test_examples_tags_for_others"}
 # Only --full runs these files.
 SLOW = OTHER_PROGRAMS | NEEDS_NETWORK | {"test_conformance_numba", "test_matrix_full", "test_matrix_processes",
+                                         "test_matrix_sets_full",
                                          "test_numba_cache", "test_numba_cache_stale", "test_matrix_random",
                                          "test_property_attack"}
 # These files use a fixed seed, except in --full.
-RANDOM = {"test_c_text_random", "test_numpy_buffers", "test_matrix_random", "test_property_attack"}
+RANDOM = {"test_c_text_random", "test_numpy_buffers", "test_matrix_random", "test_matrix_sets_full",
+          "test_property_attack"}
 # These files are started first, so that the run does not wait for one of them at the end.
 LONG = ["test_matrix_types", "test_verify", "test_verify_processes", "test_verify_buffers", "test_cython", "test_once", "test_cli"]
 # Tests that need few libraries or make the most calls. They run again with CPython's JIT if it is compiled in.

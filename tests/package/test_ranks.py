@@ -1,4 +1,5 @@
 """Compares the extension module's table of ranks with matrix_choice.py, which implements docs/ABI.md, 8.7."""
+import array
 import contextlib
 import itertools
 import math
@@ -158,7 +159,7 @@ class Wrappers(unittest.TestCase):
         except ImportError:
             self.skipTest("NumPy is not installed")
         # NumPy has no float for arrays of several elements, and no int for floats.
-        others = ("numpy.zeros(3)", "numpy.array([1j])", "numpy.array(7.5)", "numpy.bytes_(b'7')")
+        others = ("numpy.zeros(3)", "numpy.array([1j])", "numpy.array(7.5)")
         self.check({kind: [each for each in expressions if each not in others] for kind, expressions in NUMPY.items()},
                    numpy=numpy)
 
@@ -210,3 +211,74 @@ class Wrappers(unittest.TestCase):
         self.assertEqual(two_floats(Number(7)), 0)
         Number.__float__ = too_large
         self.assertRaisesRegex(OverflowError, "my own", two_floats, Number(7))
+
+
+class Rules(unittest.TestCase):
+    """The parts of docs/ABI.md, 8.7 to 8.10, that ranks do not show."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.functions = support.build("overload_functions")
+
+    def test_the_range_of_a_floating_type_is_that_of_a_double(self):
+        large = 10**400
+        self.assertEqual(self.functions.kind(large), 2)  # an object, after `d`, and never `Zd`
+        self.assertRaises(OverflowError, self.functions.real_or_complex, large)
+        self.assertRaises(OverflowError, self.functions.d, large)
+        self.assertRaises(OverflowError, math.sqrt, large)
+        self.assertEqual(self.functions.kind(2**1000), 0)
+
+    def test_the_content_decides_before_the_range(self):
+        function = self.functions.text_or_objects
+        self.assertEqual([function(1, "x"), function(2**70, "x"), function(1, 2)], [0, 1, 1])
+        for text, error in (("\ud800", UnicodeEncodeError), ("a\0b", ValueError)):
+            for number in (1, 2**70):
+                self.assertRaises(error, function, number, text)
+
+    def test_an_overload_that_would_lose_digits_does_not_look_at_contents(self):
+        function = self.functions.object_or_text
+        self.assertEqual([function(1, "\ud800"), function(1.5, "x")], [0, 1])
+        self.assertRaises(OverflowError, function, 2**70, "\ud800")
+        self.assertRaises(OverflowError, function, 2**70, "x")
+        self.assertRaises(UnicodeEncodeError, function, 1.5, "\ud800")
+
+    def test_a_method_that_raises_ends_the_search(self):
+        class Number:
+            def __float__(self):
+                raise OverflowError("my own")
+
+            __index__ = __float__
+
+        for function in (self.functions.kind, self.functions.real_or_long, self.functions.real_or_complex):
+            self.assertRaisesRegex(OverflowError, "my own", function, Number())
+
+    def test_a_buffer_is_refused_by_its_type(self):
+        functions = self.functions
+        doubles = memoryview(array.array("d", [1, 2, 3, 4]))
+        self.assertEqual([functions.buffer(doubles), functions.buffer_or_long(doubles), functions.filled_or_long(doubles)], [0, 0, 0])
+        for view in (doubles[::2], memoryview(array.array("f", [1, 2]))):
+            self.assertRaises(TypeError, functions.buffer_or_long, view)
+            self.assertRaises(TypeError, functions.filled_or_long, view)
+        self.assertRaises(TypeError, functions.filled_or_long, doubles.toreadonly())
+        # A single overload raises the reason.
+        self.assertRaises(BufferError, functions.buffer, doubles[::2])
+        self.assertRaises(BufferError, functions.filled, doubles.toreadonly())
+
+    def test_one_overload_converts_as_cpython_does(self):
+        class Both:
+            """An object that is complex and real."""
+
+            def __float__(self):
+                return 4.0
+
+            def __complex__(self):
+                return 4 + 1j
+
+        for value in (Both(), True, 4, 4.0):
+            self.assertEqual(self.functions.d(value), float(value) + self.functions.d(0))
+        for value in (1j, "4", None):
+            self.assertRaises(TypeError, self.functions.d, value)
+            self.assertRaises(TypeError, math.sqrt, value)
+        self.assertEqual([getattr(self.functions, "?")(value) for value in ("", "x", None, 1j)],
+                         [getattr(self.functions, "?")(bool(value)) for value in ("", "x", None, 1j)])
+        self.assertEqual(self.functions.real_or_complex(Both()), 0)  # it has `__float__`

@@ -41,6 +41,15 @@ long float_kind(double) noexcept { return 0; }
 long complex_kind(std::complex<double>) noexcept { return 1; }
 long object_kind(PyObject *) noexcept { return 2; }
 
+// The first parameters differ, so an int may be out of range for one of them only.
+long long_and_text(long, const char *) noexcept { return 0; }
+long long_and_object(long, PyObject *) noexcept { return 0; }
+long double_and_text(double, const char *) noexcept { return 1; }
+long two_objects(PyObject *, PyObject *) noexcept { return 1; }
+long buffer_kind(typedcall::span<const double>) noexcept { return 0; }
+long filled_kind(typedcall::span<double>) noexcept { return 0; }
+long long_kind(long) noexcept { return 1; }
+
 using typedcall::def;
 
 typedcall::method_table methods{
@@ -76,6 +85,13 @@ typedcall::method_table methods{
         "of dd id di ld"),
     def<float_kind, complex_kind, object_kind>("kind"),
     def<float_kind, complex_kind>("real_or_complex"),
+    def<float_kind, long_kind>("real_or_long"),
+    def<long_and_text, two_objects>("text_or_objects"),
+    def<long_and_object, double_and_text>("object_or_text"),
+    def<buffer_kind, long_kind>("buffer_or_long"),
+    def<filled_kind, long_kind>("filled_or_long"),
+    def<buffer_kind>("buffer"),
+    def<filled_kind>("filled"),
 };
 
 }  // namespace

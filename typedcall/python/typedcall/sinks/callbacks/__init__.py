@@ -119,8 +119,8 @@ def callback(
     two C functions (addresses or ctypes functions), which return the pointer to the elements, and the number of
     elements as a 64-bit integer.
 
-    The callback calls the first entry that accepts the values unchanged. Otherwise, it calls the first entry that
-    accepts them after lossless conversions. If that function falls back, `f` itself is called. An exception is stored
+    The callback calls the first entry of exactly the declared types, or else the first that accepts the values
+    unchanged (docs/ABI.md, 8.2). Otherwise, it calls the first entry that accepts them after lossless conversions. If that function falls back, `f` itself is called. An exception is stored
     in the Callback until check() or the end of the `with` statement raises it. Until then, calls return `error`, by
     default nan, -1 or NULL.
 

@@ -1,0 +1,62 @@
+"""Tests sets of overloads of all types (see matrix_sets.py). Sinks that have values are always right. For sinks that know
+types, matrix_sets_expected.json pins the number of wrong cells of each family of sets: fewer fail, too."""
+import collections
+import json
+import pathlib
+import unittest
+import warnings
+
+import adapter_support
+import matrix_sets
+import support
+
+EXPECTED = pathlib.Path(__file__).with_name("matrix_sets_expected.json")
+
+
+class Counts(unittest.TestCase):
+    maxDiff = None
+    #: The part of the expected numbers, and for each sink every how many pairs are tested, and the number of random sets.
+    part, sizes = "gate", {"duckdb": (16, 300), "ufunc": (12, 400), "sqlite": (12, 400), "tvm-ffi": (12, 400),
+                           "wrapper": (80, 14)}
+
+    def found(self, kind, seed=matrix_sets.SEED):
+        adapter_support.library(kind.library)
+        step, count = self.sizes[kind.name]
+        sets = [*matrix_sets.grids(kind.types), *[*matrix_sets.pairs(kind.types)][::step],
+                *matrix_sets.drawn(kind.types, count, seed)]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # NumPy warns about overflow
+            return [*matrix_sets.cells(kind(), sets)]
+
+    def check(self, name):
+        found = self.found(matrix_sets.TYPE_SINKS[name])
+        with open(EXPECTED, encoding="utf-8") as file:
+            expected = json.load(file)[self.part][name]
+        counted = matrix_sets.counted(found)
+        examples = collections.defaultdict(list)
+        for one, call, outcome, what in found:
+            if outcome == "wrong" and counted["wrong"][one.family] != expected["wrong"].get(one.family, 0):
+                examples[one.family].append((one.overloads, call, what))
+        shown = "\n".join(f"{family}: {cells[0]}" for family, cells in examples.items())
+        self.assertEqual(counted, expected, f"now: {json.dumps(counted)}\n{shown}")
+
+    def check_values(self, name):
+        found = self.found(matrix_sets.VALUE_SINKS[name], support.seeds.seed(matrix_sets.SEED))
+        wrong = [(one.overloads, call, what) for one, call, outcome, what in found if outcome == "wrong"]
+        self.assertEqual(wrong, [])
+        self.assertGreater(sum(what == "C" for _, _, _, what in found), len(found) // 5)
+
+    def test_ufunc(self):
+        self.check("ufunc")
+
+    def test_duckdb(self):
+        self.check("duckdb")
+
+    def test_wrapper(self):
+        self.check_values("wrapper")
+
+    def test_sqlite(self):
+        self.check_values("sqlite")
+
+    def test_tvm_ffi(self):
+        self.check_values("tvm-ffi")
