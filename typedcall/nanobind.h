@@ -1,5 +1,5 @@
 // For nanobind modules: typedcall::def<function>(module, "name") calls module.def() and tags the
-// Python function, so that native code can find the C++ function.
+// Python function, so that native code can find the C++ function. On PyPy, nothing is tagged.
 #ifndef TYPEDCALL_NANOBIND_H_
 #define TYPEDCALL_NANOBIND_H_
 
@@ -10,6 +10,7 @@
 // These headers must come after Python.h.
 #include "typedcall/base/namespace.h"
 #include "typedcall/binding/tagged_function.h"
+#include "typedcall/provider/effects.h"
 
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
@@ -19,11 +20,15 @@ template <auto function, class... Extra>
 void def_with_entry(nanobind::module_ &module, const char *name, const PyNativeCallableEntry &entry,
                     const Extra &...extra) {
   module.def(name, function, extra...);
+#ifdef PYPY_VERSION
+  static_cast<void>(entry);
+#else
   nanobind::object object = module.attr(name);
   const bool is_tagged = tag_with_one_entry(entry, [&](auto *interface, auto *table, auto *free) {
     return PyNativeCallable_TagObject(interface, object.ptr(), table, free);
   });
   if (!is_tagged) throw nanobind::python_error();
+#endif
 }
 
 }  // namespace internal
@@ -42,6 +47,19 @@ template <auto function, class... Extra>
 void def(nanobind::module_ &module, const char *name, std::uintptr_t flags = 0,
          const Extra &...extra) {
   const auto entry = internal::plain_function<function>::entry(flags);
+  internal::def_with_entry<function>(module, name, entry, extra...);
+}
+
+/// The same with typedcall's effects, such as typedcall::pure. With typedcall::nothrow, `function`
+/// need not be noexcept, like a function in C; the process ends or goes wrong if it throws.
+template <auto function, std::uint64_t Bits, class... Extra>
+void def(nanobind::module_ &module, const char *name, effects<Bits>, const Extra &...extra) {
+  static_assert((Bits & ~(internal::entry_bits | internal::cannot_throw)) == 0,
+                "typedcall: def<f>() takes flags and typedcall::nothrow; for other effects, use "
+                "typedcall/provider.h");
+  constexpr bool is_nothrow = (Bits & internal::cannot_throw) != 0;
+  const auto entry = internal::plain_function<function, is_nothrow>::entry(
+      static_cast<std::uintptr_t>(Bits & internal::entry_bits));
   internal::def_with_entry<function>(module, name, entry, extra...);
 }
 

@@ -1,5 +1,5 @@
 // For pybind11 modules: typedcall::def<function>(module, "name") calls module.def() and tags the
-// Python function, so that native code can find the C++ function.
+// Python function, so that native code can find the C++ function. On PyPy, nothing is tagged.
 #ifndef TYPEDCALL_PYBIND11_H_
 #define TYPEDCALL_PYBIND11_H_
 
@@ -10,6 +10,7 @@
 // These headers must come after Python.h.
 #include "typedcall/base/namespace.h"
 #include "typedcall/binding/tagged_function.h"
+#include "typedcall/provider/effects.h"
 
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
@@ -19,6 +20,9 @@ template <auto function, class... Extra>
 void def_with_entry(pybind11::module_ &module, const char *name, const PyNativeCallableEntry &entry,
                     const Extra &...extra) {
   module.def(name, function, extra...);
+#ifdef PYPY_VERSION
+  static_cast<void>(entry);
+#else
   // The attribute is the function, or an instance method that contains the function.
   PyObject *object = pybind11::object(module.attr(name)).ptr();
   if (PyInstanceMethod_Check(object)) object = PyInstanceMethod_GET_FUNCTION(object);
@@ -28,6 +32,7 @@ void def_with_entry(pybind11::module_ &module, const char *name, const PyNativeC
     return PyTypedMethod_TagDef(interface, def, object, table, free);
   });
   if (!is_tagged) throw pybind11::error_already_set();
+#endif
 }
 
 }  // namespace internal
@@ -45,6 +50,19 @@ template <auto function, class... Extra>
 void def(pybind11::module_ &module, const char *name, std::uintptr_t flags = 0,
          const Extra &...extra) {
   const auto entry = internal::plain_function<function>::entry(flags);
+  internal::def_with_entry<function>(module, name, entry, extra...);
+}
+
+/// The same with typedcall's effects, such as typedcall::pure. With typedcall::nothrow, `function`
+/// need not be noexcept, like a function in C; the process ends or goes wrong if it throws.
+template <auto function, std::uint64_t Bits, class... Extra>
+void def(pybind11::module_ &module, const char *name, effects<Bits>, const Extra &...extra) {
+  static_assert((Bits & ~(internal::entry_bits | internal::cannot_throw)) == 0,
+                "typedcall: def<f>() takes flags and typedcall::nothrow; for other effects, use "
+                "typedcall/provider.h");
+  constexpr bool is_nothrow = (Bits & internal::cannot_throw) != 0;
+  const auto entry = internal::plain_function<function, is_nothrow>::entry(
+      static_cast<std::uintptr_t>(Bits & internal::entry_bits));
   internal::def_with_entry<function>(module, name, entry, extra...);
 }
 

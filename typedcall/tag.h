@@ -13,7 +13,9 @@
 #include "typedcall/tag/native_table.h"
 #include "typedcall/typed_entry.h"
 #include "typedcall/typed_method.h"
-#ifndef PYPY_VERSION  // PyPy has no side table
+#ifdef PYPY_VERSION  // there is no side table
+#include "typedcall/tag/on_pypy.h"
+#else
 #include "core/rendezvous.h"
 #include "typedcall/tag/def_of.h"
 #endif
@@ -31,16 +33,6 @@ extern "C" {
 //   a callable of another module               PyTypedMethod_TagCallable
 //   a PyMethodDef and the object that owns it  PyTypedMethod_TagDef, PyTypedMethod_UntagDef
 //   an object that has no PyMethodDef          PyNativeCallable_TagObject, _UntagObject
-
-/// Checks the table of the callable `name`. Returns 0, or -1 with ValueError set. GIL: held.
-static inline TYPEDCALL_COLD int PyNativeCallable_CheckTable(const PyNativeCallableTable *table,
-                                                             const char *name) {
-  if (table == NULL || table->count < 1) {
-    PyErr_Format(PyExc_ValueError, "%.100s: a tag needs at least one entry", name);
-    return -1;
-  }
-  return PyNativeCallable_CheckEntries(table->entries, table->count, name);
-}
 
 /// True if two tables have the same signatures, flags and addresses, in the same order. GIL: none.
 static inline int PyNativeCallable_TablesAreEqual(const PyNativeCallableTable *a,

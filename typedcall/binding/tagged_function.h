@@ -16,12 +16,14 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-template <auto function, class Type = decltype(function)>
+/// `may_be_unmarked` is true if the caller states that the function does not throw.
+template <auto function, bool may_be_unmarked = false, class Type = decltype(function)>
 struct plain_function {
   static_assert(
       !std::is_same_v<Type, Type>,
-      "typedcall: def<f>() takes a noexcept function of numbers and pointers; for a function "
-      "that throws, use def_falling_back<f>(): Python then repeats the call");
+      "typedcall: def<f>() takes a noexcept function of numbers and pointers; for a C function, "
+      "pass typedcall::nothrow; for one that throws, use def_falling_back<f>(): Python then "
+      "repeats the call");
 };
 
 template <class... A>
@@ -32,8 +34,12 @@ constexpr bool has_no_buffers() {
   return true;
 }
 
+template <auto function, bool may_be_unmarked, class R, class... A>
+struct plain_function<function, may_be_unmarked, R (*)(A...) noexcept>
+    : plain_function<function, true, R (*)(A...)> {};
+
 template <auto function, class R, class... A>
-struct plain_function<function, R (*)(A...) noexcept> {
+struct plain_function<function, true, R (*)(A...)> {
   static_assert(has_no_buffers<A...>());
   static PyNativeCallableEntry entry(std::uintptr_t flags) {
     return {signature_of<R(A...)>::text, flags, reinterpret_cast<void *>(function)};

@@ -65,6 +65,16 @@ static inline TYPEDCALL_COLD int PyNativeCallable_CheckEntries(const PyNativeCal
   return 0;
 }
 
+/// Checks the table of the callable `name`. Returns 0, or -1 with ValueError set. GIL: held.
+static inline TYPEDCALL_COLD int PyNativeCallable_CheckTable(const PyNativeCallableTable *table,
+                                                             const char *name) {
+  if (table == NULL || table->count < 1) {
+    PyErr_Format(PyExc_ValueError, "%.100s: a tag needs at least one entry", name);
+    return -1;
+  }
+  return PyNativeCallable_CheckEntries(table->entries, table->count, name);
+}
+
 /// True if two entries have the same signature, flags and address. GIL: none.
 static inline int PyNativeCallable_EntriesAreEqual(const PyNativeCallableEntry *a,
                                                    const PyNativeCallableEntry *b) {

@@ -1,0 +1,124 @@
+"""Tests typedcall/pybind11.h and nanobind.h: C functions that are not noexcept, and modules for PyPy, which tag
+nothing."""
+import shutil
+import sys
+
+import adapter_support
+import support
+import typedcall
+
+# Stands in for both libraries: pybind11 3.1 cannot be compiled with the headers of Debian 12's PyPy.
+STAND_IN = """
+#pragma once
+#include <Python.h>
+namespace LIBRARY {
+struct module_ {
+  PyObject *made;
+  template <class F, class... Extra> void def(const char *name, F, const Extra &...) {
+    PyModule_AddIntConstant(made, name, 1 + sizeof...(Extra));
+  }
+};
+}  // namespace LIBRARY
+"""
+
+ON_PYPY = """
+#include "typedcall/LIBRARY.h"
+#include "typedcall/provider.h"
+extern "C" double of_c(double x) { return x; }
+double throws(double x) { return x; }
+static const PyNativeCallableTable table = {1, {{"d->d", 0, reinterpret_cast<void *>(of_c)}}};
+static const PyNativeCallableTable faulty = {0, {{nullptr, 0, nullptr}}};
+static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "vendored", nullptr, -1, nullptr,
+                                         nullptr, nullptr, nullptr, nullptr};
+static bool frees = false;
+PyMODINIT_FUNC PyInit_vendored(void) {
+  LIBRARY::module_ module{PyModule_Create(&definition)};
+  typedcall::def<of_c>(module, "of_c", typedcall::nothrow | typedcall::pure, "text");
+  typedcall::def_falling_back<throws>(module, "throws");
+  const PyTypedcall_Interface *interface = PyTypedcall_Import();
+  if (interface == nullptr) return nullptr;
+  auto destroy = [](const void *) { frees = true; };
+  static PyMethodDef def = {"f", nullptr, METH_O, nullptr};
+  int all = PyNativeCallable_TagObject(interface, module.made, &table, destroy) |
+            PyTypedMethod_TagCallable(interface, module.made, &table, destroy) |
+            PyTypedMethod_TagDef(interface, &def, module.made, &table, destroy) |
+            PyTypedMethod_UntagDef(interface, &def) | PyNativeCallable_UntagObject(interface, module.made);
+  PyModule_AddIntConstant(module.made, "results", all | frees);
+  if (PyTypedMethod_TagCallable(interface, module.made, &faulty, nullptr) != -1) return nullptr;
+  PyErr_Clear();
+  return module.made;
+}
+"""
+
+MODULE = {
+    "pybind11": '#include "typedcall/pybind11.h"\nFUNCTION\nPYBIND11_MODULE(bound, module) { DEF }\n',
+    "nanobind": '#include "typedcall/nanobind.h"\nFUNCTION\nNB_MODULE(bound, module) { DEF }\n',
+}
+
+
+class Bindings(support.InAFolder):
+    def source(self, library, function, definition):
+        text = MODULE[library].replace("FUNCTION", function).replace("DEF", definition)
+        self.write("bound.cc", text)
+        return self.folder / "bound.cc"
+
+    def flags(self, library):
+        if library == "pybind11":
+            return ["-isystem" + adapter_support.library("pybind11").get_include()]
+        return ["-isystem" + adapter_support.library("nanobind").include_dir()]
+
+    def test_a_c_function_that_is_not_noexcept(self):
+        function = 'extern "C" double of_c(double x) { return x + 1; }'
+        for library in MODULE:
+            with self.subTest(library):
+                source = self.source(library, function, 'typedcall::def<of_c>(module, "of_c");')
+                said = support.processes.run(
+                    [*support.compiler("c++"), "-std=c++17", "-fsyntax-only", *self.flags(library),
+                     "-I" + support.python_include(), "-I" + typedcall.get_include(), source], check=False, together=True)
+                self.assertNotEqual(said.status, 0)
+                self.assertIn("for a C function, pass typedcall::nothrow", said.out)
+                source = self.source(library, function, """
+                    typedcall::def<of_c>(module, "of_c", typedcall::nothrow);
+                    typedcall::def<of_c>(module, "pure", typedcall::pure | typedcall::nothrow, "text");""")
+                said = support.processes.run(
+                    [*support.compiler("c++"), "-std=c++17", "-fsyntax-only", *self.flags(library),
+                     "-I" + support.python_include(), "-I" + typedcall.get_include(), source], check=False, together=True)
+                self.assertEqual(said.status, 0, said.out)
+
+    @support.ON_CPYTHON
+    def test_pybind11_with_nothrow(self):
+        source = self.source("pybind11", 'extern "C" double of_c(double x) { return x + 1; }', """
+            typedcall::def<of_c>(module, "of_c", typedcall::nothrow, "text");
+            typedcall::def<of_c>(module, "of_c_too", typedcall::nothrow | typedcall::thread_safe);""")
+        support.compile_module(source, self.folder, flags=self.flags("pybind11"))
+        self.assertEqual(support.printed("-c", """if 1:
+            import bound, typedcall
+            print(bound.of_c(1.0), bound.of_c.__doc__.split()[-1], typedcall.resolve(bound.of_c, "d->d")(2.0),
+                  *(typedcall.entries(f)[0].flags.names for f in (bound.of_c, bound.of_c_too)))""", paths=[self.folder]),
+            "2.0 text 3.0 [] ['THREAD_SAFE']")
+
+    def test_on_pypy_they_build_and_tag_nothing(self):
+        pypy = sys.executable if support.IS_PYPY else shutil.which("pypy3", path="/usr/bin")
+        if pypy is None:
+            self.skipTest("PyPy is not installed")
+        include, suffix = support.run([pypy, "-c", "import sysconfig as s; print(s.get_paths()['include'], "
+                                       "s.get_config_var('EXT_SUFFIX'))"]).split()
+        for library in MODULE:
+            with self.subTest(library):
+                (self.folder / library).mkdir()
+                self.write(library + "/" + library + ".h", STAND_IN.replace("LIBRARY", library))
+                self.write("vendored.cc", ON_PYPY.replace("LIBRARY", library))
+                support.run([*support.compiler("c++"), "-std=c++17", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC",
+                             "-isystem" + include, "-I" + str(self.folder), "-I" + typedcall.get_include(),
+                             self.folder / "vendored.cc", "-o", self.folder / ("vendored" + suffix)])
+                self.assertEqual(support.run(
+                    [pypy, "-c", "import vendored as v; print(v.of_c, v.throws, v.results)"], paths=[self.folder]).strip(),
+                    "2 1 0")
+
+    def test_a_consumer_stays_an_error_on_pypy(self):
+        for header in ("typedcall/resolve.h", "typedcall/callback.h", "typedcall/loop.h", "core/custom_slots.h"):
+            said = support.processes.run(
+                [*support.compiler("c++"), "-std=c++17", "-fsyntax-only", "-DPYPY_VERSION=\"7\"", "-x", "c++",
+                 "-I" + support.python_include(), "-I" + typedcall.get_include(), "-include", header, "/dev/null"],
+                check=False, together=True)
+            self.assertIn("on PyPy there are providers only", said.out)
