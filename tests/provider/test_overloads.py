@@ -257,6 +257,13 @@ class Refusals(unittest.TestCase):
                            "'d->d', 'dd->d'"):
             m.area(1, 2, "x")
 
+
+    def test_long_messages_are_cut(self):
+        named = type("n" * 1000000, (), {})
+        with self.assertRaisesRegex(TypeError, r"^area\(\) has no overload for \((n{200}\.\.\., ){9}n{200}\.\.\. "
+                                    r"and 1990 more\); it offers '->d', "):
+            m.area(*[named()] * 2000)
+
     def test_no_keywords(self):
         for function in (m.area, m.widths):
             with self.assertRaisesRegex(TypeError, "keyword"):

@@ -13,6 +13,9 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
+/// Messages show at most so many bytes of each name, and so many items of each list.
+inline constexpr std::size_t longest_name = 200, longest_list = 10;
+
 /// A growing text. Never throws. If memory runs out, the text is incomplete and is_complete()
 /// returns false.
 class text {
@@ -34,6 +37,24 @@ class text {
   TYPEDCALL_RARE text &add(const text &other) noexcept {
     is_cut_ = is_cut_ || other.is_cut_;
     return add(other.c_str(), other.length_);
+  }
+  /// Adds a name, cut to longest_name bytes of whole UTF-8 characters.
+  TYPEDCALL_RARE text &add_cut(const char *name) noexcept {
+    std::size_t length = std::strlen(name);
+    if (length <= longest_name) return add(name, length);
+    for (length = longest_name; (name[length] & 0xC0) == 0x80;) --length;
+    return add(name, length).add("...");
+  }
+  /// Adds item `at` of a list, as "'item'". Adds nothing if the list already has longest_list
+  /// items.
+  TYPEDCALL_RARE text &add_item(std::size_t at, const char *item) noexcept {
+    if (at >= longest_list) return *this;
+    return add(at != 0 ? ", '" : "'").add_cut(item).add("'");
+  }
+  /// Ends a list of `count` items: says how many were left out.
+  TYPEDCALL_RARE text &end_list(std::size_t count) noexcept {
+    if (count <= longest_list) return *this;
+    return add(" and ").add_number(count - longest_list).add(" more");
   }
   /// Adds `words`, preceded by `between` if the text is not empty.
   TYPEDCALL_RARE text &add_behind(const char *between, const char *words) noexcept {

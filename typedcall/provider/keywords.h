@@ -136,7 +136,7 @@ TYPEDCALL_RARE inline void set_unexpected(const parameter_list &parameters, PyOb
   if (!names.is_complete()) {
     PyErr_NoMemory();
   } else if (names.length() == 0) {
-    PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%U'",
+    PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%.200U'",
                  parameters.function, keyword);
   } else {
     PyErr_Format(PyExc_TypeError,
@@ -190,7 +190,7 @@ TYPEDCALL_OUT_OF_LINE bool place_arguments(const parameter_list &parameters, PyO
       return false;
     }
     if (values[at] != nullptr) {
-      PyErr_Format(PyExc_TypeError, "%s() got multiple values for argument '%U'",
+      PyErr_Format(PyExc_TypeError, "%s() got multiple values for argument '%.200U'",
                    parameters.function, keyword);
       return false;
     }

@@ -8,6 +8,7 @@
 #include "typedcall/provider/wrapper.h"
 
 // These headers must come after Python.h.
+#include <algorithm>
 #include <initializer_list>
 #include <utility>
 
@@ -46,12 +47,12 @@ TYPEDCALL_RARE inline void set_no_overload(const char *name, const char *const *
                                            std::size_t count, PyObject *const *args,
                                            std::size_t nargs, std::size_t out_of_range) {
   text given, offered;
-  for (std::size_t i = 0; i < nargs; ++i) {
-    given.add_behind(", ", args[i] != nullptr ? Py_TYPE(args[i])->tp_name : "default");
+  for (std::size_t i = 0; i < std::min(nargs, longest_list); ++i) {
+    given.add_behind(", ", "").add_cut(args[i] != nullptr ? Py_TYPE(args[i])->tp_name : "default");
   }
-  for (std::size_t i = 0; i < count; ++i) {
-    offered.add_behind(", ", "'").add(signatures[i]).add("'");
-  }
+  given.end_list(nargs);
+  for (std::size_t i = 0; i < count; ++i) offered.add_item(i, signatures[i]);
+  offered.end_list(count);
   if (!given.is_complete() || !offered.is_complete()) {
     PyErr_NoMemory();
   } else if (out_of_range == nargs) {

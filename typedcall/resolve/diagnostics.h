@@ -85,10 +85,10 @@ TYPEDCALL_COLD inline void add_name(text *to, PyObject *callable) {
     add_attribute(&name, callable, "__name__");
   }
   if (PyErr_Occurred() == nullptr && is_of_hidden_record(callable, qualified, name)) {
-    to->add(name);
+    to->add_cut(name.c_str());
   } else {
-    to->add(qualified);
-    if (qualified.length() == 0) to->add("'").add(Py_TYPE(callable)->tp_name).add("' object");
+    to->add_cut(qualified.c_str());
+    if (qualified.length() == 0) to->add("'").add_cut(Py_TYPE(callable)->tp_name).add("' object");
   }
   if (!to->is_complete() && PyErr_Occurred() == nullptr) PyErr_NoMemory();
 }
@@ -174,13 +174,15 @@ TYPEDCALL_COLD inline void add_advice(text *to, const PyTypedcall_Interface *int
                 ? "it has no tag: tag it with typedcall.tag() in Python, typedcall/tag.h in C"
                 : "without an interface, only its flag bits and symbol were checked");
   } else if (!has_slot) {
-    to->add("'").add(type->tp_name).add("' objects are not builtin functions, and this one has ");
+    to->add("'")
+        .add_cut(type->tp_name)
+        .add("' objects are not builtin functions, and this one has ");
     to->add(interface != nullptr ? "neither a native-callable slot (SEP 201) nor a tag"
                                  : "no native-callable slot (SEP 201)");
   } else if (PyNativeCallable_Internal_SlotIsCalled(type)) {
     to->add("its native-callable slot (SEP 201) offers nothing now");
   } else {
-    to->add("'").add(Py_TYPE(callable)->tp_name);
+    to->add("'").add_cut(Py_TYPE(callable)->tp_name);
     to->add("' overrides __call__, but its native-callable slot (SEP 201) is for another __call__");
   }
 }
@@ -197,18 +199,20 @@ TYPEDCALL_COLD inline void describe_refusal(const PyTypedcall_Interface *interfa
   const bool is_callable =
       PyCallable_Check(callable) || is_unbound(callable) || is_method_in_class_body(callable);
   bool has_table = false;
+  std::size_t offered = 0;
   if (is_callable) {
     visit_tables(interface, callable, [&](const PyNativeCallableTable &table, place) {
       has_table = true;
       for (const PyNativeCallableEntry &entry : entries_of(table)) {
         if (entry.signature == nullptr) continue;
-        reason.add_behind(", ", "'").add(entry.signature).add("'");
-        add_obstacles(&reason, entry, asked, callable);
+        reason.add_item(offered, entry.signature);
+        if (offered++ < longest_list) add_obstacles(&reason, entry, asked, callable);
       }
       return false;
     });
   }
-  const bool offers_something = reason.length() != 0;
+  reason.end_list(offered);
+  const bool offers_something = offered != 0;
   if (is_callable && !offers_something) add_advice(&reason, interface, callable, has_table);
   if (!reason.is_complete()) {
     PyErr_NoMemory();

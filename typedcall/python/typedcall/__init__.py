@@ -96,7 +96,7 @@ if not TYPE_CHECKING:  # a type checker must report names that do not exist
 
     def __getattr__(name: str) -> Any:
         if name not in _LAZY:
-            raise AttributeError(f"module 'typedcall' has no attribute {name!r}")
+            raise AttributeError(f"module 'typedcall' has no attribute {name!r:.200}")
         value = getattr(importlib.import_module("typedcall." + _LAZY[name]), name)
         globals()[name] = value
         return value

@@ -21,7 +21,7 @@ from typedcall.record.records import (
     row_of,
 )
 from typedcall.sources import ask_first, foreign_entries, why_not
-from typedcall.tools.foreign import is_a, name_of
+from typedcall.tools.foreign import few, is_a, name_of
 from typedcall.tools.locks import RenewedLock
 from typedcall.tools.parameters import Parameters, check_known, given_parameters, read_parameters
 
@@ -146,7 +146,7 @@ def resolve(
     how = _how_to_ask(f, signature, can, casting)
     if not found and not reasons and not how:
         backend.refuse(f, signature, can, casting)
-    raise TypeError(_refusal(f, signature, can, "; ".join(reasons)) + how)
+    raise TypeError(_refusal(f, signature, can, few(reasons, "; ")) + how)
 
 
 def _resolve_falling_back(
@@ -170,7 +170,7 @@ def _refusal(f: Any, signature: str, can: Any, reasons: str) -> str:
                        f"typedcall.tag(f, '{signature}', f) says so")
     if not offered:
         return f"{name_of(f)} offers no native signature; '{signature}' was asked for: {reasons}"
-    listed = f"{name_of(f)} does not offer '{signature}'; it offers {', '.join(offered)}{way_out}"
+    listed = f"{name_of(f)} does not offer '{signature}'; it offers {few(offered)}{way_out}"
     return f"{listed}; {reasons}" if reasons else listed
 
 
@@ -252,7 +252,7 @@ def _add(f: Any, rows: list[Row], kept: Any) -> None:
     if own_entries and not present:
         place, stands = own_entries[0].place, [entry.signature for entry in own_entries]
         raise ValueError(
-            f"{name_of(f)} has '{', '.join(stands)}' in its {place}, which cannot be extended"
+            f"{name_of(f)} has '{few(stands)}' in its {place}, which cannot be extended"
         )
     old = list(map(row_of, present))
     added = _with_rows(f, old, rows)

@@ -10,7 +10,7 @@ from typedcall.calling.api import entries
 from typedcall.record.codes import CODES, WHY_NOTHING, rank
 from typedcall.record.records import HANDLED, Entry, Flags, matching, parse_signature, row_of
 from typedcall.sources import why_not
-from typedcall.tools.foreign import is_unbound, name_of
+from typedcall.tools.foreign import few, is_unbound, name_of
 from typedcall.tools.parameters import parameters_of
 
 __all__ = ["NUMBERS", "VALUES", "extension_of", "is_alone", "nothing_offered", "offered", "rows_to_rank",
@@ -39,7 +39,7 @@ def why_nothing(function: Any) -> list[str]:
 
 def nothing_offered(function: Any) -> str:
     """Returns an error message for a function without entries."""
-    reasons = "; ".join(why_nothing(function))
+    reasons = few(why_nothing(function), "; ")
     return f"offers no typed function: {reasons}" if reasons else "offers no typed function; tag it with typedcall.tag"
 
 
@@ -62,7 +62,7 @@ def usable(
     if not kept:
         reasons = [_asked_beyond(capabilities, entry, consumer) or obstacle(entry) or f"is not '{signature}'"
                    for entry in found]
-        listed = "; ".join([f"'{entry.signature}' {reason}" for entry, reason in zip(found, reasons)])
+        listed = few([f"'{entry.signature}' {reason}" for entry, reason in zip(found, reasons)], "; ")
         raise TypeError(
             f"{name_of(function)} has nothing for {consumer}: {listed or 'it ' + nothing_offered(function)}"
         )

@@ -139,7 +139,7 @@ class Unavailable:
     def __getattr__(self, name: str) -> Any:
         # pickle and copy look up attributes before __init__ has run.
         said = self.__dict__.get("_said")
-        raise AttributeError(name if said is None else f"{name!r} of a function that is not available: {said}")
+        raise AttributeError(name if said is None else f"{name!r:.200} of a function that is not available: {said}")
 
     def __repr__(self) -> str:
         return f"<typedcall: {self._said}>"

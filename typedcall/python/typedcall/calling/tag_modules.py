@@ -93,7 +93,7 @@ def _function(module: ModuleType, name: Any) -> Any:
         raise TypeError(f"{show(name)} is not a function name")
     value = dict(members(module)).get(name)
     if not callable(value):
-        raise TypeError(f"{name_of(module)} has no function '{name}'")
+        raise TypeError(f"{name_of(module)} has no function '{name:.200}'")
     return value
 
 
@@ -137,7 +137,7 @@ def _symbols(module: ModuleType, library: Any) -> Callable[[str], Any]:
         try:
             return find(name)
         except AttributeError as error:
-            raise ValueError(f"{show(library or module)} has no C function '{name}'") from error
+            raise ValueError(f"{show(library or module)} has no C function '{name:.200}'") from error
 
     return symbol
 

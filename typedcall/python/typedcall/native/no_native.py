@@ -168,7 +168,7 @@ def parse_signature(signature: str, /) -> tuple[list[str], str]:
         return _read(str.encode(signature))
     except _Fault as fault:
         position, reason = fault.args
-    raise ValueError(f"signature {str.__repr__(str.__str__(signature))} at position {position}: {reason}")
+    raise ValueError(f"signature {str.__repr__(str.__str__(signature)):.200} at position {position}: {reason}")
 
 
 def describe(signature: str, flags: int, /) -> tuple[list[str], str, str, str, int, int, bool]:

@@ -126,7 +126,7 @@ inline bool parse(PyObject *text, PyNativeSignature *parsed) {
   // An exact str is shown, because a subclass may override repr().
   const object_ref exact = object_ref::steal(PyUnicode_FromObject(text));
   if (!exact) return false;
-  PyErr_Format(PyExc_ValueError, "signature %R at position %zd: %s", exact.get(),
+  PyErr_Format(PyExc_ValueError, "signature %.200R at position %zd: %s", exact.get(),
                static_cast<Py_ssize_t>(fault.position), fault.reason);
   return false;
 }

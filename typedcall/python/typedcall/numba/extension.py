@@ -21,7 +21,7 @@ from typedcall.numba.call import Call
 from typedcall.numba.overloads import Overload, overloads_of
 from typedcall.numba.refusals import why_nothing
 from typedcall.record.records import Entry
-from typedcall.tools.foreign import is_a, name_of
+from typedcall.tools.foreign import few, is_a, name_of
 
 __all__ = ["register", "unregister"]
 
@@ -52,7 +52,7 @@ def _make_template(
             listed = [f"'{each.entry.signature}'" for each in cases] + reasons
             listed += [reason] if reason else []
             given = [*map(str, args), *(f"{keyword}={each}" for keyword, each in dict(kws).items())]
-            types, refused = ", ".join(given), "; ".join(listed)
+            types, refused = few(given), few(listed, "; ")
             raise errors.TypingError(
                 f"{name} has nothing that nopython code can call with ({types}): {refused}"
             )

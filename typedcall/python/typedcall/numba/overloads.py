@@ -25,6 +25,7 @@ from typedcall.record.codes import (
     rank,
 )
 from typedcall.record.records import HANDLED, Entry
+from typedcall.tools.foreign import few
 from typedcall.tools.parameters import constant_of
 
 __all__ = ["Case", "Choice", "Overload", "is_omitted", "kind_of_type", "letters_of_type",
@@ -274,7 +275,7 @@ def _why_none(context: Any, overloads: list[Overload], arguments: tuple[Any, ...
     counts = sorted({len(overload.letters) for overload in overloads})
     if len(arguments) not in counts:
         plural = "" if counts == [1] else "s"
-        return f"it takes {' or '.join(map(str, counts))} argument{plural}, not {len(arguments)}"
+        return f"it takes {few(map(str, counts), ' or ')} argument{plural}, not {len(arguments)}"
     reasons = []
     for overload in overloads:
         if len(overload.letters) != len(arguments) or overload.case is None:
@@ -283,7 +284,7 @@ def _why_none(context: Any, overloads: list[Overload], arguments: tuple[Any, ...
             if _rank(context, overload.is_alone, given, letters) is None:
                 reasons.append(f"argument {at} does not suit '{letters}': {why_not(given, letters)}")
                 break
-    return "; ".join(dict.fromkeys(reasons))
+    return few(dict.fromkeys(reasons), "; ")
 
 
 def _is_no_double(given: Any) -> bool:

@@ -27,7 +27,7 @@ from typedcall.record.choice import Kind, Overloads, rank_of_kind
 from typedcall.record.codes import CODES, describe, is_place, kind_of, pointee, range_of
 from typedcall.record.records import Entry, has_buffers
 from typedcall.sources.numpy_ import dtype_of
-from typedcall.tools.foreign import import_path, name_of, text_attribute
+from typedcall.tools.foreign import few, import_path, name_of, text_attribute, type_name
 from typedcall.tools.locks import RenewedLock
 from typedcall.tools.parameters import by_position
 
@@ -56,7 +56,7 @@ def _written_to(arguments: list[str]) -> str:
     read = [each for each in arguments if each not in places]
     rows = "".join("*k" + pointee(each) for each in read) + "".join("*" + pointee(each) for each in places)
     core = ",".join(["(n)"] * len(read)) + "->" + ",".join(["(n)"] * len(places))
-    return (f"writes to {', '.join(places)}, and a ufunc has one result: offer a C function for each, "
+    return (f"writes to {few(places)}, and a ufunc has one result: offer a C function for each, "
             f"'{''.join(read)}->{pointee(places[0])}', or one of rows, '{rows}->v', for signature='{core}'")
 
 
@@ -282,7 +282,7 @@ def ufunc(f: Any, name: str | None = None, *, signature: str | None = None) -> A
         from typedcall.numpy._numpy_bridge import make_ufunc
 
     if name is not None and not isinstance(name, str):
-        raise TypeError(f"name must be a str, not '{type(name).__name__}'")
+        raise TypeError(f"name must be a str, not '{type_name(name)}'")
     core = None if signature is None else read_core(signature)
     loops = _loops(f, core)
     path = name or _path(f)
@@ -317,7 +317,8 @@ def _ufunc_again(pickled: Any, name: str | None, signature: str | None, loops: s
     def make(function: Any) -> Any:
         made = ufunc(function, name, signature=signature)
         if show_loops(made) != loops:
-            raise TypeError(f"as a ufunc {name_of(function)} has the loops {show_loops(made)}, not {loops}")
+            raise TypeError(f"as a ufunc {name_of(function)} has the loops {few(show_loops(made).split(), ' ')}, "
+                            f"not {few(loops.split(), ' ')}")
         return made
 
     return ask_again(pickled, make)
@@ -374,10 +375,10 @@ class _Names:
                     return _Names(path, found)
                 raise AttributeError(str(error)) from None
         if self._inside is not None:
-            raise AttributeError(f"there is no function {path}")
+            raise AttributeError(f"there is no function {path:.200}")
         if not isinstance(found, ModuleType):
             try:
                 importlib.import_module(path)
             except ImportError:
-                raise AttributeError(f"there is no function {path}") from None
+                raise AttributeError(f"there is no function {path:.200}") from None
         return _Names(path)

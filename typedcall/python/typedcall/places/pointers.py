@@ -11,7 +11,7 @@ from typedcall.record.codes import are_equivalent, has_error_value
 from typedcall.record.records import PROMISES, Entry, Flags, parse_signature
 from typedcall.sources.ctypes_ import FUNCFLAG_PYTHONAPI, address_of
 from typedcall.tools import cffi as _cffi
-from typedcall.tools.foreign import attribute, imported_class, is_a, is_address, show
+from typedcall.tools.foreign import attribute, few, imported_class, is_a, is_address, show
 
 __all__ = ["is_of", "read_pointer"]
 
@@ -76,7 +76,7 @@ def _of_entries(pointer: Any, signature: str, found: list[Entry], told: int) -> 
         return entry.address, entry.with_effects(Flags(told) & PROMISES).flags, entry.keep_alive
     raise TypeError(
         f"{show(pointer)} is not a C function of '{signature}'; it is "
-        + ", ".join(f"'{entry.signature}'" for entry in found)
+        + few([f"'{entry.signature}'" for entry in found])
     )
 
 

@@ -10,7 +10,7 @@ from typedcall.places.pointers import read_pointer
 from typedcall.record.c_text import parse_declaration
 from typedcall.record.codes import CASTINGS, CODES
 from typedcall.record.records import Entry, parse_signature
-from typedcall.tools.foreign import exact_text, is_a, show
+from typedcall.tools.foreign import exact_text, is_a, show, type_name
 
 __all__ = ["Row", "bound_method_error", "kept_by_tag", "read_flags", "read_rows", "read_texts"]
 
@@ -22,7 +22,7 @@ def read_flags(flags: int, what: str = "flags") -> int:
     """Returns the flags as an int. `what` is the name in error messages. Raises TypeError if they are not an int, and
     ValueError if they exceed 32 bits."""
     if not hasattr(type(flags), "__index__"):
-        raise TypeError(f"{what} must be typedcall.Flags, not '{type(flags).__name__}'")
+        raise TypeError(f"{what} must be typedcall.Flags, not '{type_name(flags)}'")
     flags = operator.index(flags)
     if not 0 <= flags < 1 << 32:
         raise ValueError(f"unusable flags {flags:#x}: flags have 32 bits")
@@ -35,11 +35,11 @@ def read_texts(signature: str, casting: str) -> tuple[str, str]:
     if not is_a(signature, str):
         parse_signature(signature)
     if not is_a(casting, str):
-        raise TypeError(f"casting must be a str, not '{type(casting).__name__}'")
+        raise TypeError(f"casting must be a str, not '{type_name(casting)}'")
     casting = exact_text(casting)
     if casting not in CASTINGS:
         *others, last = map(repr, CASTINGS)
-        raise ValueError(f"casting is {', '.join(others)} or {last}, not {casting!r}")
+        raise ValueError(f"casting is {', '.join(others)} or {last}, not {casting!r:.200}")
     return exact_text(signature), casting
 
 
@@ -113,7 +113,7 @@ def read_rows(
         if not hasattr(type(address), "__iter__"):
             raise TypeError(
                 "several signatures need a sequence of addresses, "
-                f"not '{type(address).__name__}'"
+                f"not '{type_name(address)}'"
             )
         texts, pointers = list(given), list(address)
     if len(texts) != len(pointers):

@@ -52,7 +52,7 @@ class ImportHook:
         names = [modules] if isinstance(modules, str) else list(modules)
         for name in names:
             if not isinstance(name, str):
-                raise TypeError(f"names of modules are needed, not {name!r}")
+                raise TypeError(f"names of modules are needed, not {name!r:.200}")
         self._names = tuple(names)
         if read_trust(trust).names is not None:
             raise TypeError("names are one module's: give them to accelerate(module, trust=...) when it is imported")

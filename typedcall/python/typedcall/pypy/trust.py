@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from typedcall.record.records import PROMISES, Flags
-from typedcall.tools.foreign import is_a, text_attribute, type_name
+from typedcall.tools.foreign import few, is_a, text_attribute, type_name
 
 __all__ = ["Trust", "read_trust", "said_by_module"]
 
@@ -30,8 +30,8 @@ class Trust(NamedTuple):
         """Raises ValueError if a promised name is not that of a typed function."""
         unknown = sorted(self.names - set(typed)) if self.names is not None else []
         if unknown:
-            offered = ", ".join(typed) or "it has none"
-            raise ValueError(f"trust names {unknown!r}, but typed functions of {module} are: {offered}")
+            offered = few(typed) or "it has none"
+            raise ValueError(f"trust names {few(map(repr, unknown))}, but typed functions of {module} are: {offered}")
 
 
 def read_trust(trust: Any) -> Trust:
@@ -40,11 +40,11 @@ def read_trust(trust: Any) -> Trust:
         return Trust(Flags(0), None)
     if is_a(trust, str):
         if trust not in _WORDS:
-            raise ValueError(f"trust={trust!r} is not an effect: pass {_LISTED}, trust=[{trust!r}]")
+            raise ValueError(f"trust={trust!r:.200} is not an effect: pass {_LISTED}, trust=[{trust!r:.200}]")
         return Trust(_WORDS[trust], None)
     if is_a(trust, Flags):
         if not trust or trust & ~PROMISES:
-            raise ValueError(f"trust={trust!r} is not exactly a promise about threads: it must be {_LISTED}")
+            raise ValueError(f"trust={trust!r:.200} is not exactly a promise about threads: it must be {_LISTED}")
         return Trust(trust, None)
     # A mapping would yield its keys, and bytes would yield ints.
     if hasattr(type(trust), "keys") or is_a(trust, bytes) or not hasattr(type(trust), "__iter__"):
@@ -52,7 +52,7 @@ def read_trust(trust: Any) -> Trust:
     names = list(trust)
     for name in names:
         if not is_a(name, str):
-            raise TypeError(f"trust is a list of names, and {name!r} is none")
+            raise TypeError(f"trust is a list of names, and {name!r:.200} is none")
     return Trust(Flags.THREAD_SAFE, frozenset(names))
 
 

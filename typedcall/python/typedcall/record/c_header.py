@@ -63,27 +63,27 @@ def functions_of(text: str, is_wanted: Callable[[str], bool]) -> dict[str, str]:
             by_macro = seen.macros.intersection(word for word, _ in own)
             if by_macro and (is_function or is_typedef):
                 raise ValueError(
-                    f"{min(by_macro)!r} in {declared!r} is a macro of this header: say what it stands "
+                    f"{min(by_macro)!r} in {declared!r:.500} is a macro of this header: say what it stands "
                     f"for, or leave {name} out"
                 )
             at, conditional = seen.conditional(name, own, branches, unknown)
             if is_typedef:
                 if types.setdefault(name, made) != made:
-                    raise ValueError(f"{name} has two types in this C text, the second in {declared!r}")
+                    raise ValueError(f"{name} has two types in this C text, the second in {declared!r:.500}")
                 branches.setdefault(name, set()).add(at)
                 unknown.update([name] if conditional else [])
             elif is_function and is_wanted(name) and "static" not in storage:
                 if conditional:
                     raise ValueError(
-                        f"{conditional!r} in {declared!r} depends on an #if whose condition is not known: keep one "
+                        f"{conditional!r} in {declared!r:.500} depends on an #if whose condition is not known: keep one "
                         f"of its branches, or leave {name} out"
                     )
                 try:
                     signature = declaration_of(made, name, declared).signature
                 except ValueError as error:
-                    raise TypeError(f"{declared!r} has no signature; leave {name} out: {error}") from None
+                    raise TypeError(f"{declared!r:.500} has no signature; leave {name} out: {error}") from None
                 if found.setdefault(name, signature) != signature:
-                    raise ValueError(f"{name} has two types in this C text, the second in {declared!r}")
+                    raise ValueError(f"{name} has two types in this C text, the second in {declared!r:.500}")
             if has_body:
                 parser.skip()
             elif not parser.take(",") and parser.next != ";":

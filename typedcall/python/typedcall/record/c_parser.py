@@ -241,7 +241,7 @@ class Parser:
         what = what or (f"{self.next!r} is not understood" if self.next else "something is missing")
         around = self._tokens[max(self.at - 6, 0):self.at + 6]
         near = self._text[around[0].start():around[-1].end()] if around else ""
-        return ValueError(f"{what}, in {near!r}")
+        return ValueError(f"{what}, in {near!r:.500}")
 
     def specifiers(self) -> tuple[Type, set[str]]:
         """Parses a type without its stars, and the storage classes of the declaration."""
@@ -270,7 +270,7 @@ class Parser:
         if named is None:
             name = _SPELLINGS.get(tuple(sorted(basic)))
             if name is None:
-                raise self.refuse(f"{' '.join(basic)!r} is not a C type" if basic else "")
+                raise self.refuse(f"{' '.join(basic)!r:.500} is not a C type" if basic else "")
             named = Type(name)
             self._is_open = _OPEN.issuperset(basic)
         elif basic:
@@ -333,7 +333,7 @@ class Parser:
         if is_alone and self._word(at + 3) in ("(", "["):
             return True
         if is_parameter and is_alone or self._word(at + 2) in ("(", "["):
-            raise self.refuse(f"{word!r} in parentheses may be a name or a type; without them it is a name")
+            raise self.refuse(f"{word!r:.500} in parentheses may be a name or a type; without them it is a name")
         return False
 
     def declarator(self, of: Type, is_parameter: bool = False) -> tuple[Type, str]:

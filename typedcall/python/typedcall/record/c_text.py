@@ -58,7 +58,7 @@ def letters_of_type(of: Type, text: str) -> str:
                 raise ValueError(f"no type code for the C type {text!r}, if {word!r} is a part of it; "
                                  f"if that is a name, write {of.base!r}")
             known = ", ".join(name for name in _BY_C_TYPE if "*" not in name)
-            raise ValueError(f"no type code for the C type {text!r}; there are {known}")
+            raise ValueError(f"no type code for the C type {text!r:.500}; there are {known}")
         return letters
     if len(of.layers) == 1 and not isinstance(of.layers[0], Function):
         if of.base == "PyObject":
@@ -93,11 +93,11 @@ def parse_function(
         if parser.next or "typedef" in storage:
             raise parser.refuse()
     except ValueError as error:
-        raise ValueError(f"not the type of a C function: {text!r}: {error}") from None
+        raise ValueError(f"not the type of a C function: {text!r:.500}: {error}") from None
     if or_pointer and of.layers[1:] and of.layers[0] == Pointer(False):
         of = of._replace(layers=of.layers[1:])
     if not of.layers or not isinstance(of.layers[0], Function):
-        raise ValueError(f"not the type of a C function: {text!r}")
+        raise ValueError(f"not the type of a C function: {text!r:.500}")
     return of, name
 
 
@@ -113,9 +113,9 @@ def parameters_of(of: Type, text: str) -> tuple[Parameter, ...]:
     function = of.layers[0]
     assert isinstance(function, Function)
     if function.is_variadic:
-        raise ValueError(f"a function with variable arguments has no signature: {text!r}")
+        raise ValueError(f"a function with variable arguments has no signature: {text!r:.500}")
     if function.parameters is None:
-        raise ValueError(f"{text!r} does not list its parameters; write (void) if there are none")
+        raise ValueError(f"{text!r:.500} does not list its parameters; write (void) if there are none")
     return function.parameters
 
 
@@ -125,7 +125,7 @@ def declaration_of(of: Type, name: str, text: str) -> Declaration:
     texts = [each.text for each in parameters]
     arguments = [letters_of_type(each.type, each.text) for each in parameters]
     if "v" in arguments:
-        raise ValueError(f"a parameter cannot be void: {text!r}")
+        raise ValueError(f"a parameter cannot be void: {text!r:.500}")
     _join_buffers(parameters, texts, arguments)
     result = letters_of_type(of._replace(layers=of.layers[1:]), text.partition("(")[0].strip() or text)
     return Declaration(arguments, result, texts, name)
@@ -141,7 +141,7 @@ def _join_buffers(parameters: tuple[Parameter, ...], texts: list[str], arguments
         if not isinstance(first, Array) or rest or arguments[at] in ("P", "O"):
             continue
         if is_buffer(arguments[at + 1]) and first.length == parameters[at + 2].name != "":
-            raise ValueError(f"each buffer must be followed by its own length; {texts[at]!r} is not")
+            raise ValueError(f"each buffer must be followed by its own length; {texts[at]!r:.500} is not")
         if first.length != count.name or not count.name:
             continue
         known = CODES.get(arguments[at + 1])

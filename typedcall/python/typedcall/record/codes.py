@@ -2,7 +2,6 @@
 typedcall/native_callable.h. Both come from the extension module, or from no_native.py."""
 from __future__ import annotations
 
-import functools
 from typing import NamedTuple
 
 try:
@@ -105,7 +104,6 @@ def pointee(letters: str) -> str:
     return letters.lstrip("&*").lstrip("k")
 
 
-@functools.lru_cache(maxsize=256)
 def kind_of(letters: str) -> str:
     """Returns the kind of a type: "pointer" for a code with "&" in front, and "buffer" for one with "*"."""
     if is_buffer(letters):

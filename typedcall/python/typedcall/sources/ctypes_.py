@@ -55,7 +55,7 @@ def letters_of(ctypes_type: Any) -> str:
             return "&" + letters
     if issubclass(kind, (ctypes._Pointer, _function_pointer())):
         return letters_for("pointer", ctypes.sizeof(ctypes.c_void_p))
-    raise ValueError(f"no type code for the ctypes type {ctypes_type!r}; structs and unions go by pointer")
+    raise ValueError(f"no type code for the ctypes type {ctypes_type!r:.200}; structs and unions go by pointer")
 
 
 def _simple_letters(ctypes_type: Any) -> str | None:

@@ -9,12 +9,14 @@ import itertools
 import operator
 import sys
 import types
+from collections.abc import Iterable
 from typing import Any
 
 __all__ = [
     "attribute",
     "exact_int",
     "exact_text",
+    "few",
     "import_path",
     "imported_class",
     "is_a",
@@ -35,6 +37,8 @@ __all__ = [
 _name_of_type: Any = type.__dict__["__name__"].__get__
 #: Longer texts are cut in messages and tables.
 _LONGEST = 200
+#: Messages list so many texts, each of at most so many characters.
+_FEW, _LONGEST_LISTED = 10, 500
 
 
 def attribute(obj: Any, name: str, default: Any = None) -> Any:
@@ -82,8 +86,8 @@ def is_a(obj: Any, kind: type | None) -> bool:
 
 
 def type_name(obj: Any) -> str:
-    """Returns the name of the object's type."""
-    return str(_name_of_type(type(obj)))
+    """Returns the name of the object's type, cut if it is long."""
+    return str(_name_of_type(type(obj)))[:_LONGEST]
 
 
 def imported_class(module: str, name: str) -> type | None:
@@ -192,6 +196,14 @@ def printable(text: str, longest: int = _LONGEST) -> str:
     cut = text if len(text) <= longest else text[: longest - 3]
     shown = "".join(each if each.isprintable() else ascii(each)[1:-1] for each in cut)
     return shown if cut is text else shown + "..."
+
+
+def few(texts: Iterable[str], between: str = ", ") -> str:
+    """Joins the first few texts for a message, each cut, and says how many more there are."""
+    listed = list(texts)
+    shown = [printable(each, _LONGEST_LISTED) for each in listed[:_FEW]]
+    left = len(listed) - len(shown)
+    return between.join(shown) + (f" and {left} more" if left else "")
 
 
 def name_of(function: Any) -> str:

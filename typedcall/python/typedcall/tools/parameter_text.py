@@ -127,12 +127,12 @@ def _parse(text: str) -> _Parsed:
         else:
             name = _name(reader)
             if name in names:
-                raise ValueError(f"there are two named '{name}'")
+                raise ValueError(f"there are two named '{name:.200}'")
             names[name] = None
             if reader.takes("="):
                 defaults[name] = _constant(reader)
             elif defaults and positional < 0:
-                raise ValueError(f"'{name}' without a default follows one with a default")
+                raise ValueError(f"'{name:.200}' without a default follows one with a default")
         if not reader.takes(",") and reader.token != ")":
             raise reader.error("',' or ')' is missing")
     if reader.kind != "end":

@@ -7,7 +7,15 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from typedcall.record.codes import CODES, kind_of, range_of
-from typedcall.tools.foreign import exact_text, is_a, name_of, text_attribute
+from typedcall.tools.foreign import (
+    exact_text,
+    few,
+    is_a,
+    name_of,
+    printable,
+    text_attribute,
+    type_name,
+)
 from typedcall.tools.identity import IdentityTable
 from typedcall.tools.parameter_text import parse_parameters
 
@@ -48,17 +56,17 @@ class Parameters(NamedTuple):
         for keyword in keywords:
             at = self.names.index(keyword) if keyword in self.names else -1
             if at < 0:
-                raise TypeError(f"{function}() got an unexpected keyword argument '{keyword}'")
+                raise TypeError(f"{function}() got an unexpected keyword argument '{keyword:.200}'")
             if at < self.positional_only:
                 raise TypeError(
-                    f"{function}() got some positional-only arguments passed as keyword arguments: '{keyword}'"
+                    f"{function}() got some positional-only arguments passed as keyword arguments: '{keyword:.200}'"
                 )
             if at in found:
-                raise TypeError(f"{function}() got multiple values for argument '{keyword}'")
+                raise TypeError(f"{function}() got multiple values for argument '{keyword:.200}'")
             found.append(at)
         missing = [name for i, name in enumerate(self.names) if i not in found and not self.optional[i]]
         if missing:
-            listed = ", ".join(f"'{name}'" for name in missing)
+            listed = few([f"'{name:.200}'" for name in missing])
             raise TypeError(f"{function}() missing required arguments: {listed}")
         return found
 
@@ -174,15 +182,15 @@ def constant_of(letters: str, default: Any) -> Any:
     kind = kind_of(letters)
     if type(default) not in _KNOWN_DEFAULTS.get(kind, ()):
         c_type = CODES[letters].c_type if letters in CODES else "a pointer"
-        raise ValueError(f"{default!r} is not accepted for {c_type}")
+        raise ValueError(f"{default!r:.200} is not accepted for {c_type}")
     if kind in ("signed", "unsigned"):
         least, most = range_of(letters)
         if not least <= default <= most:
-            raise ValueError(f"{default!r} does not fit {CODES[letters].c_type}")
+            raise ValueError(f"{default!r:.200} does not fit {CODES[letters].c_type}")
     try:
         return _MADE_BY.get(kind, int)(default)
     except OverflowError:
-        raise ValueError(f"{default!r} does not fit {CODES[letters].c_type}") from None
+        raise ValueError(f"{default!r:.200} does not fit {CODES[letters].c_type}") from None
 
 
 def _with_defaults(function: Any, count: int, defaults: Sequence[Any]) -> Parameters:
@@ -207,7 +215,7 @@ def _with_defaults(function: Any, count: int, defaults: Sequence[Any]) -> Parame
 
 def contradiction(function: Any, parameters: Parameters, count: int) -> str:
     """Returns the error message for a C function whose `count` parameters do not match its callable."""
-    named = ", ".join(parameters.names)
+    named = few(parameters.names)
     return (f"{name_of(function)} has {len(parameters.names)} parameters in Python ({named}), "
             f"and its C function {count}")
 
@@ -225,13 +233,13 @@ def read_parameters(
     count = max(map(len, arguments), default=0) + own_self
     if parameters is not None:
         if not is_a(parameters, str):
-            raise TypeError(f"parameters must be a str, '(x, y=2.0)', not '{type(parameters).__name__}'")
+            raise TypeError(f"parameters must be a str, '(x, y=2.0)', not '{type_name(parameters)}'")
         names, positional_only, positional, given = parse_parameters(exact_text(parameters))
         read = Parameters(tuple(names), positional_only, positional,
                           tuple(given.get(name, MISSING) for name in names), tuple(name in given for name in names))
     else:
         if is_a(defaults, str) or not hasattr(type(defaults), "__iter__"):
-            raise TypeError(f"defaults must be a sequence, not '{type(defaults).__name__}'")
+            raise TypeError(f"defaults must be a sequence, not '{type_name(defaults)}'")
         read = _with_defaults(function, count, tuple(defaults))
     if len(read.names) != count:
         raise ValueError(contradiction(function, read, count))
@@ -241,7 +249,7 @@ def read_parameters(
                 try:
                     constant_of(each, default)
                 except ValueError as error:
-                    raise ValueError(f"the default of '{name}': {error}") from None
+                    raise ValueError(f"the default of '{name:.200}': {error}") from None
     return read
 
 
@@ -263,7 +271,7 @@ def arrangement_of(function: Any, count: int) -> Arrangement:
     """Returns the arrangement of arguments for a C function with `count` parameters. Raises TypeError if the
     callable's parameters are unknown or do not match."""
     known = parameters_of(function)
-    name = text_attribute(function, "__name__") or name_of(function)
+    name = printable(text_attribute(function, "__name__") or name_of(function))
     if known is None:
         # A wrong number of arguments is then reported as usual.
         return Arrangement((), count, count, (MISSING,) * count, MISSING, name, ())
@@ -291,7 +299,7 @@ def refuse(arrangement: Arrangement, count: int, keywords: Sequence[str]) -> Non
         raise TypeError(f"{function}() takes no keyword arguments")
     for keyword in keywords:
         if keyword in left_out:
-            raise TypeError(f"{function}(): this C function takes '{keyword}' from its default; resolve "
+            raise TypeError(f"{function}(): this C function takes '{keyword:.200}' from its default; resolve "
                             "the signature that has it")
     optional = tuple(each is not MISSING for each in defaults)
     Parameters(names, positional_only, positional, defaults, optional).bind(function, count, keywords)

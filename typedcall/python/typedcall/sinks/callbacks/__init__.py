@@ -13,7 +13,7 @@ from typedcall.record.codes import CODES
 from typedcall.record.records import HANDLED, Entry, Flags, row_of
 from typedcall.sinks.callbacks.shape import Shape, Views, Way, parse, ways
 from typedcall.sources import ctypes_
-from typedcall.tools.foreign import name_of
+from typedcall.tools.foreign import few, name_of, type_name
 from typedcall.tools.parameters import by_position
 
 __all__ = ["callback", "callback_of"]
@@ -32,7 +32,7 @@ def _address(function: Any) -> int:
         return function
     if type(function).__module__ != "ctypes" and not hasattr(function, "argtypes"):
         raise TypeError(
-            f"an array's C function is an address or a ctypes function, not '{type(function).__name__}'"
+            f"an array's C function is an address or a ctypes function, not '{type_name(function)}'"
         )
     return ctypes_.address_of(function)[0]
 
@@ -42,7 +42,7 @@ def _views(given: dict[str, tuple[Any, ...]]) -> Views:
     for name, (pointer_of, length_of) in given.items():
         made[name] = (_address(pointer_of), _address(length_of))
         if not all(made[name]):
-            raise ValueError(f"the functions of {name!r} must not be NULL")
+            raise ValueError(f"the functions of {name!r:.200} must not be NULL")
     return made
 
 
@@ -138,7 +138,7 @@ def callback_of(
 ) -> Any:
     """Like callback(), but uses only the entries that `entries_of` returns for `f`."""
     if not isinstance(declaration, str):
-        raise TypeError(f"a declaration is a str, not '{type(declaration).__name__}'")
+        raise TypeError(f"a declaration is a str, not '{type_name(declaration)}'")
     extension = _extension()
     # The copy keeps the C functions alive, even if the caller changes the mapping.
     given = {name: tuple(functions) for name, functions in (arrays or {}).items()}
@@ -146,12 +146,10 @@ def callback_of(
     entries = entries_of(f)
     found = _find(shape, entries, extension.fits)
     if found is None:
-        listed = "; ".join(
-            f"'{entry.signature}' {entry.flags.asks(_HANDLED)}".rstrip() for entry in entries
-        )
-        wanted = " or ".join(dict.fromkeys(f"'{way.asked}'" for way in ways(shape)))
+        listed = few([f"'{entry.signature}' {entry.flags.asks(_HANDLED)}".rstrip() for entry in entries], "; ")
+        wanted = few(dict.fromkeys([f"'{way.asked}'" for way in ways(shape)]), " or ")
         raise TypeError(
-            f"{name_of(f)} has nothing for '{declaration}', which asks for {wanted}; it "
+            f"{name_of(f)} has nothing for '{declaration:.500}', which asks for {wanted}; it "
             f"{'offers ' + listed if listed else nothing_offered(f)}{_without_data(shape)}"
         )
     entry, way, signature = found

@@ -96,16 +96,16 @@ def _parameter(given: c.Parameter, views: Views) -> tuple[Parameter, str | None]
     view = views.get(of.base) or views.get(of.base.rpartition(" ")[2])
     if view is not None:
         if length is not None:
-            raise ValueError(f"an array of arrays: {text!r}")
+            raise ValueError(f"an array of arrays: {text!r:.200}")
         return Parameter(given.name, "P", (), view, of.is_const), None
     letters = letters_of_type(of, text)
     if letters == "v" or letters == "O":
-        raise ValueError(f"a callback has no parameter {text!r}")
+        raise ValueError(f"a callback has no parameter {text!r:.200}")
     is_number = letters.startswith("&")
     if length is None and is_number:
         length = ""
     if length is not None and not is_number:
-        raise ValueError(f"an array whose elements are not numbers: {text!r}")
+        raise ValueError(f"an array whose elements are not numbers: {text!r:.200}")
     return Parameter(given.name, letters), length
 
 
@@ -147,7 +147,7 @@ def parse(text: str, views: Views) -> Shape:
     given = parameters_of(of, text)
     result = letters_of_type(of._replace(layers=of.layers[1:]), text)
     if result in ("O", "g") or CODES.get(result, CODES["v"]).kind == "complex":
-        raise ValueError(f"a callback has no result as in {text!r}")
+        raise ValueError(f"a callback has no result as in {text!r:.200}")
     parts = [_parameter(each, views) for each in given]
     parameters = [each for each, _ in parts]
     names = {each.name: i for i, each in enumerate(parameters) if each.name}

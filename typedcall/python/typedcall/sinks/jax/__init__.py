@@ -8,7 +8,7 @@ from typedcall.calling.choose import extension_of, is_alone, offered, rows_to_ra
 from typedcall.record.choice import Kind, steps_of_kinds
 from typedcall.record.codes import CODES, describe, kind_of
 from typedcall.record.records import Entry, Flags
-from typedcall.tools.foreign import name_of
+from typedcall.tools.foreign import few, name_of
 from typedcall.tools.locks import RenewedLock
 from typedcall.tools.parameters import MISSING, by_position, constant_of, parameters_of
 
@@ -122,15 +122,15 @@ def _choose(f: Any, overloads: list[_Overload], given: list[Any]) -> tuple[_Over
     """Returns the overload for arrays of these types, the type of the result, and the defaults to append."""
     completed = _completed(f, overloads, len(given))
     if not completed:
-        counts = " or ".join(map(str, sorted({len(each.letters) for each in overloads})))
+        counts = few(map(str, sorted({len(each.letters) for each in overloads})), " or ")
         raise TypeError(f"{name_of(f)} takes {counts} arrays in JAX ({len(given)} given)")
     # Every overload accepts a default, so the given arguments decide.
     tried = steps_of_kinds([each.letters[:len(given)] for each, _ in completed], list(map(_kind, given)),
                            is_alone(f, [each.letters for each in overloads]))
     possible = [completed[step.overload][0] for step in tried]
     if not possible:
-        shown = ", ".join(str(each.dtype) for each in given)
-        known = "; ".join(", ".join(map(_dtype, each.letters)) for each in overloads if each.number >= 0)
+        shown = few([str(each.dtype) for each in given])
+        known = few([", ".join(map(_dtype, each.letters)) for each in overloads if each.number >= 0], "; ")
         raise TypeError(f"{name_of(f)} has nothing in JAX for ({shown}): {known}")
     for each in possible:
         if each.number < 0:
@@ -146,7 +146,7 @@ def _result(f: Any, possible: list[_Overload]) -> Any:
     kinds = {"signed": "int", "unsigned": "int"}
     known = {kinds.get(kind_of(each.result), kind_of(each.result)) for each in possible}
     if len(known) > 1 or made.kind == "f" and "floating" not in known:
-        which = " or ".join(f"'{each.signature}'" for each in possible)
+        which = few([f"'{each.signature}'" for each in possible], " or ")
         raise TypeError(f"{name_of(f)} has results of several types for such arrays, and the value of an "
                         f"argument decides which: {which}")
     return made

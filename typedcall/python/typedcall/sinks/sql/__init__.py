@@ -7,6 +7,7 @@ from typing import Any
 from typedcall.calling.choose import is_alone, offered, rows_to_rank, usable, valueless
 from typedcall.record.records import Entry, Flags
 from typedcall.sinks.sql import to_duckdb, to_sqlite
+from typedcall.tools.foreign import type_name
 from typedcall.tools.parameters import by_position
 
 __all__ = ["register"]
@@ -32,7 +33,7 @@ def register(connection: Any, f: Any, *, name: str | None = None) -> None:
     if name is None:
         name = f.__name__
     if not isinstance(name, str):
-        raise TypeError(f"a name is a str, not '{type(name).__name__}'")
+        raise TypeError(f"a name is a str, not '{type_name(name)}'")
     found = offered(f)
     entries = usable(f, "SQL", lambda entry: valueless(entry, "SQL"), found)
     rows = rows_to_rank(found, entries)
