@@ -187,7 +187,7 @@ NAMES = {
         "area": ("width height", [3, 4], [3, 4.0]), "narrow": ("x by", [4, 3], [2**40, 3])},
     "matrix_tagged": {
         "by_name_only": ("x y z", [2.5, 4.0, -1.0]), "tagged_with_parameters": ("x y z", [2.5, 4.0, -1.0]),
-        "tagged_with_defaults": ("x y z", [2.5, 4.0, -1.0])},
+        "tagged_with_defaults": ("x y z", [2.5, 4.0, -1.0]), "tagged_with_numpy": ("x y z", [2.5, 4.0, -1.0])},
 }
 
 

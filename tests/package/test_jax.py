@@ -5,6 +5,7 @@ import os
 import unittest
 
 import adapter_support
+import matrix_tagged
 import support
 import typedcall
 
@@ -150,6 +151,10 @@ class Values(With64Bits):
         self.same(mixed(2.0, 3, numpy.array([0.0, 5.0]), 4.0), [4.0, 10.0])
         with self.assertRaisesRegex(TypeError, r"distance takes 2 or 3 or 4 or 5 arrays in JAX \(1 given\)"):
             distance(X)
+
+    def test_defaults_made_by_numpy(self):
+        f = elementwise(matrix_tagged.tagged_with_numpy)
+        self.same(f(1.5, X), [matrix_tagged.tagged_with_numpy(1.5, x) for x in X])
 
     def test_what_is_no_array(self):
         half, add = elementwise(functions.half), elementwise(functions.add)

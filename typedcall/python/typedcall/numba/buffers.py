@@ -54,8 +54,8 @@ def why_not_array(given: Any, letters: str) -> str:
         return f"its elements are {element}, not '{code.letters}' ({code.c_type})"
     if given.ndim != 1:
         return f"it has {given.ndim} dimensions, not one"
-    # Numba gives any contiguous one-dimensional array the layout "C".
-    if given.layout != "C":
+    # Numba gives a column of a Fortran-ordered array the layout "F".
+    if given.layout not in ("C", "F"):
         return "its type does not say that it is contiguous"
     if not is_const(letters) and not given.mutable:
         return f"it is read-only, and '{letters}' is written to"

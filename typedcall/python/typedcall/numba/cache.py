@@ -30,7 +30,7 @@ from typedcall.tools.foreign import (
     type_name,
 )
 from typedcall.tools.locks import RenewedLock
-from typedcall.tools.parameters import parameters_of
+from typedcall.tools.parameters import parameters_of, plain_default
 
 __all__ = ["Stale", "Symbol", "address", "code_again", "helper", "install", "offered", "reduce_type", "turn", "type_again"]
 
@@ -174,7 +174,8 @@ def _parameters(function: Any) -> Any:
     if known is None:
         return None
     plain = (bool, int, float, complex, str, type(None))
-    defaults = tuple(each if type(each) in plain else type_name(each) for each in known.defaults)
+    numbers = map(plain_default, known.defaults)
+    defaults = tuple(each if type(each) in plain else type_name(each) for each in numbers)
     return known._replace(defaults=defaults)
 
 

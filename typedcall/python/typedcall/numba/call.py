@@ -12,6 +12,7 @@ from numba.core import cgutils, types
 from typedcall.numba.arguments import given_of, names_of
 from typedcall.numba.buffers import check_items, parts_of, takes_array
 from typedcall.numba.cache import address
+from typedcall.numba.complexes import as_complex, passed_parts, returned_as
 from typedcall.numba.fall_back import FallBack, place_of
 from typedcall.numba.optionals import is_none, points, unwrapped
 from typedcall.numba.overloads import (
@@ -169,8 +170,8 @@ class Call:
                 continue
             value = _converted(context, builder, value, given, own, letters, present)
             if kind == "complex":
-                passed += [builder.extract_value(value, 0), builder.extract_value(value, 1)]
-                types += [passed[-1].type] * 2
+                passed += passed_parts(builder, value)
+                types += [each.type for each in passed[len(types):]]
                 continue
             types.append(_passed_as(context, letters, own))
             if kind in ("bool", "signed", "unsigned") and value.type != types[-1]:
@@ -208,6 +209,8 @@ class Call:
             if kind_of(case.result) == "bool":
                 low = builder.trunc(result, ir.IntType(8))
                 result = builder.icmp_unsigned("!=", low, ir.Constant(low.type, 0))
+            elif kind_of(case.result) == "complex":
+                result = as_complex(builder, result, own) if result.type != own else result
             elif result.type != own:
                 result = builder.trunc(result, own)
             builder.store(result, site.result)
@@ -261,7 +264,8 @@ def _passed_as(context: Any, letters: str, own: Any) -> Any:
     # C's calling conventions require narrow integers to be extended to 32 bits.
     if kind_of(letters) in ("bool", "signed", "unsigned"):
         return ir.IntType(max(32, 8 * CODES[letters].size))
-    return context.get_value_type(own)
+    of = context.get_value_type(own)
+    return returned_as(of) if kind_of(letters) == "complex" else of
 
 
 def _converted(
@@ -275,9 +279,11 @@ def _converted(
         return value
     if takes_truth(given, letters):
         return _truth_of(context, builder, value, given, present)
-    if kind_of(letters) == "floating" and kind_of_type(given) in ("bool", "integer"):
+    if kind_of(letters) in ("floating", "complex") and kind_of_type(given) in ("bool", "integer"):
         wide = numba_type("d")
         value, given = context.cast(builder, value, given, wide), wide
+    if isinstance(given, types.CPointer) and given != own:
+        return builder.bitcast(value, context.get_value_type(own))
     return value if given == own else context.cast(builder, value, given, own)
 
 

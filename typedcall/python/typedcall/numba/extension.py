@@ -19,6 +19,7 @@ from typedcall.numba.arguments import type_call
 from typedcall.numba.cache import install, offered, reduce_type, turn
 from typedcall.numba.call import Call
 from typedcall.numba.overloads import Overload, overloads_of
+from typedcall.numba.read_only import define, tell_apart
 from typedcall.numba.refusals import why_nothing
 from typedcall.record.records import Entry
 from typedcall.tools.foreign import few, is_a, name_of
@@ -66,7 +67,12 @@ def _make_template(
 def _typeof(fallback: Any, function: Any, context: Any) -> Any:
     """Returns the Numba type of a callable that has entries. The type stays the same until the entries change. Numba's
     own types take precedence."""
-    found = fallback(function, context)
+    try:
+        found = fallback(function, context)
+    except TypeError:  # for cffi functions with types that Numba lacks, such as complex numbers
+        if not offered(function):
+            raise
+        found = None
     if found is not None or is_a(function, type) or not callable(function):
         return found
     from numba.core.registry import cpu_target
@@ -130,6 +136,7 @@ def register() -> None:
 
     _define()
     turn(True)
+    tell_apart(True)
     for handled in (object, python_types.BuiltinFunctionType):
         known = typeof_impl.registry.get(handled)
         if known is not None:
@@ -147,6 +154,7 @@ def unregister() -> None:
         typeof_impl.register(handled, known)
     _before.clear()
     turn(False)
+    tell_apart(False)
 
 
 @functools.cache
@@ -155,6 +163,7 @@ def _define() -> None:
     from numba.extending import NativeValue, models, register_model, unbox
 
     install()
+    define()
     register_model(TypedFunctionType)(models.OpaqueModel)
 
     @unbox(TypedFunctionType)

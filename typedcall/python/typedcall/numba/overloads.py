@@ -13,12 +13,15 @@ from numba.core.typeconv import Conversion
 
 from typedcall.calling.choose import is_alone
 from typedcall.numba.buffers import check_elements, is_copied, takes_array, why_not_array
+from typedcall.numba.complexes import passes_narrow_complex
 from typedcall.numba.optionals import inner, is_none, is_optional, points
+from typedcall.numba.read_only import ReadOnlyCTypes
 from typedcall.numba.refusals import narrower, why_not
 from typedcall.record.choice import Step, steps
 from typedcall.record.codes import (
     CODES,
     is_buffer,
+    is_place,
     kind_of,
     letters_for,
     pointee,
@@ -55,6 +58,8 @@ def numba_type(letters: str) -> Any:
         return {4: types.float32, 8: types.float64}[code.size]
     if code.kind == "complex" and code.size == 16:
         return types.complex128
+    if code.kind == "complex" and code.size == 8 and passes_narrow_complex():
+        return types.complex64
     if code.kind == "pointer":
         return types.voidptr
     if code.kind == "string":
@@ -84,8 +89,8 @@ class Case:
         self.arguments = [None if takes_array(each) and not is_buffer(each) else numba_type(each)
                           for each in arguments]
         self.result_type = numba_type(result)
-        registers = [CODES[letters].kind for letters in arguments if letters[0] not in "&*"]
-        if "complex" in registers and 2 * len(registers) > 8:
+        passed = [kind_of(letters) for letters in arguments]
+        if "complex" in passed and 2 * passed.count("complex") + passed.count("floating") > 8:
             # C would pass both parts of a complex number on the stack, but Numba may pass only one there.
             raise ValueError("has complex numbers, and too many arguments to pass them")
 
@@ -202,6 +207,10 @@ def _rank(context: Any, is_alone: bool, given: Any, letters: str) -> int | None:
     if takes_array(letters):
         return None if why_not_array(given, letters) else _EXACT
     if not kind:
+        if isinstance(given, types.CPointer) and letters == "P":
+            return _SAFE
+        if isinstance(given, ReadOnlyCTypes) and is_place(letters):
+            return None
         try:
             conversion = context.can_convert(given, numba_type(letters))
         except ValueError:
@@ -325,7 +334,7 @@ def _choose(
     for given, own, letters in zip(arguments, first.arguments, first.letters):
         is_literal = given != types.unliteral(given)
         is_own = is_literal or not (kind_of_type(given) or is_omitted(given) or is_none(given))
-        has_own = own is not None and not takes_truth(given, letters)
+        has_own = own is not None and not takes_truth(given, letters) and not isinstance(given, types.CPointer)
         passed.append(own if is_own and has_own else _plain(given))
     why = f"argument {unboxable[0] + 1} is a {arguments[unboxable[0]]}" if unboxable else ""
     return Choice(tried if is_open else possible, tuple(passed), first.result_type, first.result, unboxable=why), ""

@@ -9,7 +9,8 @@ from numba.core import types
 
 from typedcall.calling.choose import why_nothing as why_not_offered
 from typedcall.numba.buffers import takes_array, why_not_array
-from typedcall.record.codes import CODES, kind_of, pointee
+from typedcall.numba.read_only import ReadOnlyCTypes
+from typedcall.record.codes import CODES, is_const, is_place, kind_of, pointee
 from typedcall.tools.foreign import imported_class, is_a
 from typedcall.tools.parameters import constant_of
 
@@ -41,9 +42,29 @@ def why_not(given: Any, letters: str) -> str:
         return f"{given} cannot be passed as {code.c_type}" + (f"; {instead}" if instead else "")
     if isinstance(given, types.Buffer):
         return "for an array pass its pointer, .ctypes"
+    if isinstance(given, ReadOnlyCTypes) and given.dtype == _element(letters) and is_place(letters):
+        return f"it is read-only, and '{letters}' is written to; a global array is a constant: pass it as an argument"
     if isinstance(given, types.ArrayCTypes):
         return f"its elements are {given.dtype}, not '{code.letters}' ({code.c_type})"
+    of = f"{'const ' if is_const(letters) else ''}{code.c_type}{' *' if letters.startswith('&') else ''}"
+    if isinstance(given, (types.CPointer, types.RawPointer)):
+        own = "a void *" if isinstance(given, types.RawPointer) else f"a {given}"
+        element = _element(letters)
+        instead = f"; pass numba.carray(p, n, numpy.{element}).ctypes" if element is not None else ""
+        return f"{own} cannot be passed as {of}{instead}"
+    if isinstance(given, (types.Callable, types.FunctionType)):
+        return ("compiled code has no address of a function; declare the parameter as intptr_t, and pass the function's "
+                "address, taken outside compiled code")
+    if isinstance(given, types.Integer):
+        return f"{given} is not a pointer; pass the .ctypes of an array, or declare the parameter as intptr_t"
     return f"{given} is not a pointer; pass the .ctypes of an array"
+
+
+def _element(letters: str) -> Any:
+    """Returns the Numba type of the numbers that a pointer points to, or None."""
+    code = CODES[pointee(letters)]
+    name = {"signed": "int", "unsigned": "uint", "floating": "float", "complex": "complex"}.get(code.kind)
+    return getattr(types, f"{name}{8 * code.size}", None) if letters.startswith("&") else None
 
 
 def narrower(letters: str) -> str:

@@ -75,8 +75,8 @@ def functions_of(text: str, is_wanted: Callable[[str], bool]) -> dict[str, str]:
             elif is_function and is_wanted(name) and "static" not in storage:
                 if conditional:
                     raise ValueError(
-                        f"{conditional!r} in {declared!r:.500} depends on an #if whose condition is not known: keep one "
-                        f"of its branches, or leave {name} out"
+                        f"{conditional!r} in {declared!r:.500} depends on an #if whose condition is not known: keep "
+                        f"one of its branches, or leave {name} out"
                     )
                 try:
                     signature = declaration_of(made, name, declared).signature

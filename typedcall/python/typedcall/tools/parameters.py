@@ -1,6 +1,7 @@
 """Finds the names and defaults of a Python callable's parameters, from tag() or the callable's own signature."""
 from __future__ import annotations
 
+import functools
 import sys
 import types
 from collections.abc import Iterable, Sequence
@@ -10,6 +11,7 @@ from typedcall.record.codes import CODES, kind_of, range_of
 from typedcall.tools.foreign import (
     exact_text,
     few,
+    imported_class,
     is_a,
     name_of,
     printable,
@@ -20,7 +22,7 @@ from typedcall.tools.identity import IdentityTable
 from typedcall.tools.parameter_text import parse_parameters
 
 __all__ = ["MISSING", "Arrangement", "Parameters", "arrange", "arrangement_of", "by_position", "check_known", "constant_of",
-           "contradiction", "given_parameters", "has_keyword_only", "parameters_of", "read_parameters", "refuse",
+           "contradiction", "given_parameters", "has_keyword_only", "parameters_of", "plain_default", "read_parameters", "refuse",
            "signature_of"]
 
 
@@ -176,10 +178,22 @@ _KNOWN_DEFAULTS: dict[str, tuple[type, ...]] = {
 _MADE_BY: dict[str, type] = {"bool": bool, "floating": float, "complex": complex}
 
 
+@functools.cache
+def _numbers_of(dtype: Any) -> frozenset[type]:
+    """Returns NumPy's types of numbers that Python has, too. A subclass may return anything as its item()."""
+    return frozenset(dtype(letter).type for letter in "?bBhHiIlLqQefdFD")
+
+
+def plain_default(default: Any) -> Any:
+    """Returns the Python number for a number of NumPy, such as numpy.sqrt(2). Returns any other object unchanged."""
+    dtype = imported_class("numpy", "dtype")
+    return default.item() if dtype is not None and type(default) in _numbers_of(dtype) else default
+
+
 def constant_of(letters: str, default: Any) -> Any:
     """Converts a default to the Python number for a C type: a bool, int, float or complex. Raises ValueError if this
     is not possible."""
-    kind = kind_of(letters)
+    kind, default = kind_of(letters), plain_default(default)
     if type(default) not in _KNOWN_DEFAULTS.get(kind, ()):
         c_type = CODES[letters].c_type if letters in CODES else "a pointer"
         raise ValueError(f"{default!r:.200} is not accepted for {c_type}")

@@ -1,0 +1,52 @@
+"""Gives the `.ctypes` of a read-only array a Numba type of its own. Numba's type forgets that C must not write there."""
+
+# mypy: disable-error-code="no-untyped-call,attr-defined,untyped-decorator,misc"
+from __future__ import annotations
+
+from typing import Any
+
+from numba.core import types
+from numba.core.datamodel.models import ArrayCTypesModel
+from numba.core.typeconv import Conversion
+from numba.core.typing.arraydecl import ArrayAttribute
+from numba.extending import lower_cast, register_model
+
+__all__ = ["ReadOnlyCTypes", "define", "tell_apart"]
+
+_known: Any = ArrayAttribute.resolve_ctypes
+
+
+class ReadOnlyCTypes(types.ArrayCTypes):
+    """The type of `x.ctypes` for a read-only array, such as a global one, which is a constant of the compiled code."""
+
+    def __init__(self, array: Any) -> None:
+        super().__init__(array)
+        self.name: str = f"ReadOnlyArrayCTypes(dtype={self.dtype}, ndim={self.ndim})"
+
+    def can_convert_to(self, context: Any, other: Any) -> Any:
+        """Converts to Numba's type as well, so that a variable can hold either."""
+        if type(other) is types.ArrayCTypes and other.key == self.key:
+            return Conversion.safe
+        return super().can_convert_to(context, other)
+
+
+# Cache files refer to this name.
+ReadOnlyCTypes.__module__ = "typedcall._numba_cache"
+
+
+def _resolve_ctypes(self: Any, array: Any) -> Any:
+    return _known(self, array) if array.mutable else ReadOnlyCTypes(array)
+
+
+def tell_apart(is_on: bool) -> None:
+    """Makes Numba use the type above, or stops it."""
+    ArrayAttribute.resolve_ctypes = _resolve_ctypes if is_on else _known
+
+
+def define() -> None:
+    """Makes registrations that are needed only once per process."""
+    register_model(ReadOnlyCTypes)(ArrayCTypesModel)
+
+    @lower_cast(ReadOnlyCTypes, types.ArrayCTypes)
+    def cast(context: Any, builder: Any, given: Any, own: Any, value: Any) -> Any:
+        return value
