@@ -7,9 +7,8 @@
 #include <stdint.h>
 
 /// 1 on platforms with tags: 64-bit Linux, with GCC or Clang. Elsewhere it is 0: the same sources
-/// compile, but there are no tags and no slots. Windows has no tags, because a static table there
-/// cannot contain addresses from another module. WebAssembly has none, because its function
-/// addresses are indices. The ABI needs 64 bits.
+/// compile, but there are no tags and no slots. On Windows a static table cannot contain another
+/// module's addresses. On WebAssembly, function addresses are indices. The ABI needs 64 bits.
 ///
 /// Define TYPEDCALL_ALLOW_UNTESTED_PLATFORM before the first include to enable tags on macOS and
 /// other untested systems. It has no effect on Windows or 32-bit systems.
@@ -44,8 +43,7 @@
 #endif
 
 // 1 if TYPEDCALL_SEPARATE is defined, on platforms with tags. Functions off the hot paths are then
-// only declared. typedcall/separate.cc, which a project compiles once, defines them. A program may
-// mix files with and without TYPEDCALL_SEPARATE.
+// only declared, and typedcall/separate.cc defines them. A program may mix both kinds of files.
 #if defined(TYPEDCALL_SEPARATE) && TYPEDCALL_IS_SUPPORTED
 #define TYPEDCALL_INTERNAL_IS_SEPARATE 1
 #else

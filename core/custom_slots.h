@@ -37,8 +37,7 @@ typedef struct PyTC_Alignment {
 } PyTC_Alignment;
 #define PyExtensibleType_ALIGNMENT offsetof(PyTC_Alignment, most_aligned)
 
-/// The offset of PyExtensibleTypeData in a type, which is where PEP 697 puts a metaclass's data.
-/// Depends on the minor version of CPython.
+/// The offset of PyExtensibleTypeData in a type, where PEP 697 puts it. Each 3.x has its own.
 #define PyExtensibleType_DATA_OFFSET                                                          \
   ((sizeof(PyHeapTypeObject) + PyExtensibleType_ALIGNMENT - 1) / PyExtensibleType_ALIGNMENT * \
    PyExtensibleType_ALIGNMENT)
@@ -119,12 +118,12 @@ static inline int PyTC_EndsAsOurs(const PyTypeObject *type) {
          (const char *)type + PyExtensibleType_DATA_OFFSET + sizeof(PyExtensibleHeapTypeData);
 }
 
-// True if the type has room for our data. The magic shows whether the data are ours.
+// True if the type has room for our data. Before PyType_Ready, a type may itself have no type.
 static inline int PyTC_IsLargeEnough(PyTypeObject *type) {
-  return !PyTypedcall_LIKELY(
-             Py_TYPE(type)->tp_basicsize <
-             (Py_ssize_t)(PyExtensibleType_DATA_OFFSET + sizeof(PyExtensibleTypeData))) &&
-         PyTC_HasData(type);
+  const PyTypeObject *metaclass = Py_TYPE(type);
+  if (PyTypedcall_LIKELY(metaclass == &PyType_Type) || metaclass == NULL) return 0;
+  const size_t needed = PyExtensibleType_DATA_OFFSET + sizeof(PyExtensibleTypeData);
+  return metaclass->tp_basicsize >= (Py_ssize_t)needed && PyTC_HasData(type);
 }
 
 // Returns the type's data. The type must have passed one of the checks above.
@@ -204,8 +203,7 @@ static inline PyTypedcall_RARE_PART PyCustomSlot *PyTC_Search(PyTypeObject *type
   return PyTC_Among(PyTC_Resolved(type), id, expected_pos);
 }
 
-/// Returns the slot with this ID, or NULL. The IDs 0 and 1 are never found. Looks first at position
-/// `expected_pos`, which may be any number.
+/// Returns the slot with this ID, or NULL, also for IDs 0 and 1. Looks first at `expected_pos`.
 static inline PyTypedcall_QUICK_PART PyCustomSlot *PyCustomSlots_Find(PyObject *obj, uintptr_t id,
                                                                       Py_ssize_t expected_pos) {
   PyTypeObject *type = Py_TYPE(obj);

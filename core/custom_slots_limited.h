@@ -35,7 +35,8 @@ static inline const PyExtensibleTypeData *PyTC_LimitedData(const PyCustomSlots_L
                                                            PyTypeObject *type, int attached) {
 #if TYPEDCALL_IS_SUPPORTED
   PyTypeObject *metaclass = Py_TYPE((PyObject *)type);
-  if (metaclass != api->metaclass && (!attached || !PyType_IsSubtype(metaclass, api->metaclass))) {
+  if (metaclass != api->metaclass &&
+      (!attached || metaclass == NULL || !PyType_IsSubtype(metaclass, api->metaclass))) {
     return NULL;
   }
   // A static type's dictionary shows whether it has the data.
@@ -77,8 +78,7 @@ static inline PyCustomSlot *PyCustomSlots_LimitedFind(const PyCustomSlots_Limite
   return PyTC_Among(PyTC_LimitedData(api, Py_TYPE(obj), 1), id, expected_pos);
 }
 
-/// Like PyCustomSlots_LimitedFind, but needs no GIL. Finds only slots of resolved heap types with
-/// exactly our metaclass.
+/// Like PyCustomSlots_LimitedFind, without the GIL. Only resolved heap types of just our metaclass.
 static inline PyCustomSlot *PyCustomSlots_LimitedFindDetached(const PyCustomSlots_Limited *api,
                                                               PyObject *obj, uintptr_t id,
                                                               Py_ssize_t expected_pos) {

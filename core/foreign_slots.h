@@ -92,9 +92,9 @@ static inline int PyTC_ForeignPut(const PyTypedcall_Interface *interface, int sp
   return result == -1 ? -1 : 0;
 }
 
-// Adds the new slots of `table` to `existing` (may be NULL), or replaces `existing`. Takes
-// ownership of `table`. Returns 1 if it added them, 0 if the caller must look again, or -1 with an
-// exception set.
+// Adds the new slots of `table` to `existing` (may be NULL), or replaces `existing`. Steals
+// `table`. Returns 1 if it added them, 0 if the caller must look again, or -1 with an exception
+// set.
 static inline int PyTC_ForeignExtend(const PyTypedcall_Interface *interface, int space,
                                      PyTypeObject *type, const PyForeignSlots_Table *existing,
                                      Py_ssize_t before, PyForeignSlots_Table *table,
@@ -121,8 +121,7 @@ static inline int PyTC_ForeignExtend(const PyTypedcall_Interface *interface, int
   return is_extended;
 }
 
-// Updates and returns the merged row of `type`. Returns NULL with an exception set, or with no
-// exception set if the type has no MRO yet.
+// Updates and returns the merged row of `type`, or NULL, raised unless the type has no MRO yet.
 static inline const PyForeignSlots_Table *PyTC_ForeignRefresh(
     const PyTypedcall_Interface *interface, PyTypeObject *type) {
   for (;;) {
@@ -230,6 +229,7 @@ static inline int PyForeignSlots_Register(const PyTypedcall_Interface *interface
                                           PyTypeObject *type, const PyCustomSlot *slots,
                                           Py_ssize_t count) {
   PyTypeObject *metaclass = interface->metaclass(interface->state);
+  if (Py_TYPE((PyObject *)type) == NULL && PyType_Ready(type) < 0) return -1;
   if (metaclass != NULL && PyType_IsSubtype(Py_TYPE((PyObject *)type), metaclass)) {
     return PyTC_Refuse(type, PyExc_TypeError,
                        "type '%s' is extensible: it has custom slots of its own");
@@ -253,8 +253,7 @@ static inline int PyForeignSlots_Register(const PyTypedcall_Interface *interface
 }
 
 /// Removes the slot `id` of `type`, whichever module registered it. A slot that was found before
-/// stays readable while the type lives. Returns 1, 0 if there is none, or -1 with MemoryError. GIL:
-/// held.
+/// stays readable while the type lives. Returns 1, 0 (none), or -1 with MemoryError. GIL: held.
 static inline int PyForeignSlots_Unregister(const PyTypedcall_Interface *interface,
                                             PyTypeObject *type, uintptr_t id) {
   for (int was_there = 0;; was_there = 1) {
@@ -281,8 +280,7 @@ static inline int PyForeignSlots_Unregister(const PyTypedcall_Interface *interfa
   }
 }
 
-// Merges the inherited slots at the first look-up. Declared `inline` for the same reason as
-// PyTC_ResolveNow.
+// Merges the inherited slots at the first look-up. `inline` for the same reason as PyTC_ResolveNow.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wattributes"
 static inline TYPEDCALL_RARE const PyForeignSlots_Table *PyTC_ForeignFirstLook(
@@ -302,14 +300,12 @@ static inline TYPEDCALL_RARE const PyForeignSlots_Table *PyTC_ForeignFirstLook(
 #pragma GCC diagnostic pop
 
 /// Returns the slot with this ID that is registered for the type of `obj` or one of its bases, or
-/// NULL. Ignores the slots that PyCustomSlots_Find finds. `interface` must be from the calling
-/// interpreter. The result is valid while the type lives.
+/// NULL, valid while the type lives. `interface` must be from the calling interpreter.
 ///
 /// Takes no lock, sets no exception and keeps a pending one. GIL: needed only in limited API
 /// modules. Without the GIL, the caller must also have a reference to the type, as for
 /// PyCustomSlots_Find. A detached thread finds inherited slots only after an attached thread has
-/// looked up the class. On CPython 3.9 to 3.11 the main thread counts as detached while it runs a
-/// subinterpreter.
+/// looked up the class. Up to 3.11 the main thread counts as detached in a subinterpreter.
 ///
 /// The first look-up decides what a class inherits. Registering or removing slots of a base updates
 /// this, but assigning to `__bases__` does not. If memory runs out, this look-up finds nothing.
@@ -335,8 +331,7 @@ static inline const PyCustomSlot *PyForeignSlots_Find(const PyTypedcall_Interfac
 #endif  // TYPEDCALL_IS_SUPPORTED
 
 #if !TYPEDCALL_IS_SUPPORTED || !defined(Py_LIMITED_API)
-/// Returns the result of PyCustomSlots_Find or, if that is NULL, of PyForeignSlots_Find. The thread
-/// rules of PyForeignSlots_Find apply.
+/// Like PyForeignSlots_Find, also for threads, but asks PyCustomSlots_Find first.
 static inline const PyCustomSlot *PyCustomSlots_FindAny(const PyTypedcall_Interface *interface,
                                                         PyObject *obj, uintptr_t id,
                                                         Py_ssize_t expected_pos) {

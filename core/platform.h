@@ -114,8 +114,7 @@ static inline int PyTC_EqualsAcquire(const uint64_t *word, uint64_t value) {
 
 #if !defined(Py_LIMITED_API) && !defined(PYPY_VERSION)
 /// True if this thread has an attached thread state (holds the GIL). Needs neither the GIL nor an
-/// interpreter, and sets no exception. Up to 3.11 a thread that runs a subinterpreter with a second
-/// thread state counts as detached, which is safe.
+/// interpreter, and sets no exception. Up to 3.11 false in a thread's second state, which is safe.
 static inline int PyTypedcall_IsAttached(void) {
 #if PY_VERSION_HEX >= 0x030D0000
   return PyThreadState_GetUnchecked() != NULL;
@@ -134,8 +133,7 @@ static inline int PyTC_NoMemory(void) {
   return -1;
 }
 
-// Returns a new reference to `dict[key]`, or NULL. Sets an exception only on failure. Comparing
-// keys can run Python code.
+// Returns a new reference to `dict[key]`, or NULL, raised only on failure. May run Python code.
 static inline PyObject *PyTC_GetItem(PyObject *dict, PyObject *key) {
 #ifdef Py_GIL_DISABLED
   PyObject *value = NULL;
@@ -147,8 +145,7 @@ static inline PyObject *PyTC_GetItem(PyObject *dict, PyObject *key) {
   return value;
 }
 
-// `dict.setdefault(key, value)`: returns a new reference, or NULL with an exception set. Atomic,
-// even if comparing keys runs Python code.
+// `dict.setdefault(key, value)`: a new reference, or NULL (raised). Atomic, even if keys run code.
 static inline PyObject *PyTC_SetDefault(PyObject *dict, PyObject *key, PyObject *value) {
 #ifdef Py_LIMITED_API
   return PyObject_CallMethod((PyObject *)&PyDict_Type, "setdefault", "OOO", dict, key, value);
@@ -223,8 +220,7 @@ static inline int PyTC_RaiseInterrupt(void *unused) {
   return -1;
 }
 
-// Call this before discarding an exception, if there is one. A KeyboardInterrupt is raised again
-// later. GIL: held.
+// Call this before discarding any exception. A KeyboardInterrupt is raised again later. GIL: held.
 static inline void PyTC_PostponeInterrupt(void) {
   if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) {
     (void)Py_AddPendingCall(PyTC_RaiseInterrupt, NULL);

@@ -51,8 +51,7 @@ static inline TYPEDCALL_COLD void PyTC_DoCounters(void *opaque, PyTypedcall_Coun
   PyTypedcall_END_EXCLUSIVE();
 }
 
-// Removes all rows from the tables and from their owners. Returns a list of the rows, with the
-// state's references to them. Runs no Python code.
+// Removes all rows from tables and owners. Returns the list of them. Runs no Python code.
 static inline PyTC_Row *PyTC_TakeAllRows(PyTC_State *state, PyObject *owners) {
   PyTC_Row *rows = NULL;
   PyObject *capsule;
@@ -111,8 +110,7 @@ static inline PyObject *PyTC_OfSys(const char *name) {
 }
 
 // True if `sys` has the attributes of a running interpreter. An ending interpreter clears `sys`
-// before its own dictionary. Keeps a pending exception, which PySys_GetObject clears on CPython 3.9
-// if memory runs out.
+// before its own dictionary. Keeps a pending exception, which PySys_GetObject may clear on 3.9.
 static inline int PyTC_IsRunning(void) {
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
   PyObject *found = PyTC_OfSys("modules");
@@ -124,8 +122,7 @@ static inline int PyTC_IsRunning(void) {
 
 static inline TYPEDCALL_COLD void PyTC_CapsuleDied(PyObject *capsule);
 
-// Puts the capsule back after Python code has removed it. On CPython 3.13 gc.get_objects() contains
-// the interpreter's dictionary.
+// Puts the capsule back after Python code has removed it, as gc.get_objects() permits on 3.13.
 static inline void PyTC_ComeBack(PyTC_State *state) {
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
   PyObject *kept = PyInterpreterState_GetDict(PyInterpreterState_Get());
@@ -189,8 +186,7 @@ static inline TYPEDCALL_COLD PyObject *PyTC_NewCapsule(void) {
   return capsule;
 }
 
-// Puts the metaclass and the function for Python code into the module's dictionary. Returns 0, or
-// -1 with ImportError if another metaclass is there.
+// Puts the metaclass and Python's function into the module. Returns 0, or -1 with ImportError.
 static inline int PyTC_ShowMetaclass(PyObject *dict, const PyTypedcall_Interface *interface) {
   PyObject *metaclass = (PyObject *)interface->metaclass(interface->state);
   if (metaclass == NULL) {
@@ -218,8 +214,7 @@ static inline int PyTC_ShowMetaclass(PyObject *dict, const PyTypedcall_Interface
   return existing != NULL ? 0 : -1;
 }
 
-// Returns a new reference to the dictionary of module `_extensibletype`, or NULL with an exception
-// set. Makes the module if necessary.
+// Returns a new reference to the dictionary of `_extensibletype`, which it may make, or NULL.
 static inline PyObject *PyTC_MakeModule(void) {
   PyObject *modules = PyTC_OfSys("modules"), *dict = NULL;
   if (modules == NULL || !PyDict_Check(modules)) {
@@ -316,8 +311,7 @@ static inline TYPEDCALL_COLD const PyTypedcall_Interface *PyTypedcall_Import(voi
 
 /// Returns the slot ID of `name` (UTF-8), which is the same for all modules of the interpreter. Use
 /// this for ideas without a registered ID. Prefix the name with the project's name, as in
-/// "scikit-foo.kernel". The ID may differ in another interpreter, so never keep it in a C static
-/// or a file.
+/// "scikit-foo.kernel". Other interpreters have other IDs, so keep none in a C static or a file.
 ///
 /// Returns 0 with ValueError (no name, or all 2^23 IDs are taken), UnicodeDecodeError, RuntimeError
 /// while the interpreter is ending, or MemoryError. GIL: held. `interface` must be from the calling

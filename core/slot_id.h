@@ -16,8 +16,7 @@ typedef struct PyCustomSlot {
   } data;
 } PyCustomSlot;
 
-/// No slot has one of these IDs. EMPTY marks a free position at the end of a table. SKIP marks a
-/// skipped position.
+/// No slot has one of these IDs, which mark free positions at a table's end and skipped positions.
 #define PyCustomSlot_ID_EMPTY ((uintptr_t)0x0)
 #define PyCustomSlot_ID_SKIP ((uintptr_t)0x1)
 
@@ -36,8 +35,7 @@ typedef struct PyCustomSlot {
   ((((uintptr_t)(registrar)&0xffu) << 24) | (((uintptr_t)(idea)&0xffffu) << 8) | \
    (((uintptr_t)(version)&0x7fu) << 1) | 1u)
 
-/// The ID for an address that both sides know. The address must be even and not NULL, and nothing
-/// else may be placed there while the ID is in use.
+/// The ID for an address that both sides know: even, not NULL, and not reused while the ID is used.
 #define PyCustomSlot_POINTER_ID(address) ((uintptr_t)(const void *)(address))
 
 /// SEP 201's native-callable slot: the offset of the instance's table of native functions.
@@ -47,8 +45,7 @@ typedef struct PyCustomSlot {
 #define PyCustomSlot_ID_IDEA(id) ((unsigned)(((id) >> 8) & 0xffffu))
 #define PyCustomSlot_ID_VERSION(id) ((unsigned)(((id) >> 1) & 0x7fu))
 
-/// True if a slot can have this ID. The two special IDs are invalid, and so are odd IDs of more
-/// than 32 bits. GIL: none.
+/// True if a slot can have this ID: neither special, nor odd with more than 32 bits. GIL: none.
 static inline int PyCustomSlot_IsValidID(uintptr_t id) {
   if (id == PyCustomSlot_ID_EMPTY || id == PyCustomSlot_ID_SKIP) return 0;
   return (id & 1u) == 0 || id <= UINT32_MAX;

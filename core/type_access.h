@@ -61,6 +61,7 @@ static inline Py_ssize_t PyTC_TypeDataOffset(PyTypeObject *metaclass) {
 // exception set if the type has no MRO yet. Keeps a pending exception.
 static inline PyObject *PyTC_Mro(PyTypeObject *type) {
 #if defined(Py_LIMITED_API) || defined(Py_GIL_DISABLED)  // another thread may replace the MRO
+  if (Py_TYPE((PyObject *)type) == NULL) return NULL;    // PyType_Ready was never called
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
   PyObject *mro = PyTC_TypeAttribute(type, "__mro__");
   if (mro == NULL && saved.raised == NULL) return NULL;

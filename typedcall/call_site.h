@@ -38,8 +38,10 @@ inline bool has_arrived(const PyTypedcall_Interface *interface) {
 /// True if instances of `type` can have their own tables. Only the size is checked, because the
 /// slots of the type may not be known yet, and assigning to `__class__` changes an object's type.
 inline bool may_have_slots(PyTypeObject *type) {
-  return Py_TYPE(type)->tp_basicsize >=
-         static_cast<Py_ssize_t>(PyExtensibleType_DATA_OFFSET + sizeof(PyExtensibleTypeData));
+  const PyTypeObject *const metaclass = Py_TYPE(type);
+  return metaclass == nullptr ||  // a static type that was not made ready yet
+         metaclass->tp_basicsize >=
+             static_cast<Py_ssize_t>(PyExtensibleType_DATA_OFFSET + sizeof(PyExtensibleTypeData));
 }
 
 /// A search for a callable that is not cached. Decides whether the result may be cached, and

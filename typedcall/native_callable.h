@@ -140,8 +140,9 @@ PyNative_INLINE int PyNativeCallable_IsWellFormed(uintptr_t flags, PyNativeType 
 #ifndef Py_LIMITED_API
 // Returns a new reference to the attribute that `type` has or inherits, unbound. Returns NULL with
 // MemoryError set, or with no exception set if there is no such attribute. Holds the type and its
-// bases, because a key of a namespace may have an `__eq__` that releases them. The functions
-// Py_IncRef and Py_DecRef keep every consumer smaller than the macros would. GIL: held.
+// bases, because a key of a namespace may have an `__eq__` that releases them. A static type that
+// was never made ready has no MRO; the look-up makes it ready. The functions Py_IncRef and
+// Py_DecRef keep every consumer smaller than the macros would. GIL: held.
 static inline TYPEDCALL_COLD PyObject *PyNativeCallable_Internal_Inherited(PyTypeObject *type,
                                                                            const char *name) {
   PyObject *key = PyUnicode_FromString(name), *found = NULL;
@@ -152,15 +153,15 @@ static inline TYPEDCALL_COLD PyObject *PyNativeCallable_Internal_Inherited(PyTyp
   Py_IncRef(found);
 #else
   PyObject *mro = PyTC_Mro(type);
-  if (mro != NULL) {
+  if (mro != NULL || PyErr_Occurred() == NULL) {
 #ifdef Py_GIL_DISABLED
     found = _PyType_LookupRef(type, key);
 #else
     found = _PyType_Lookup(type, key);
     Py_IncRef(found);
 #endif
-    Py_DecRef(mro);
   }
+  Py_DecRef(mro);
 #endif
   Py_DecRef((PyObject *)type);
   Py_DecRef(key);

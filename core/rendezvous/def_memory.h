@@ -19,8 +19,7 @@ typedef struct PyTC_DefMemory {
 } PyTC_DefMemory;
 
 // A new def may have the address of a freed one. If both are on the heap, neither has a sibling
-// symbol, so the answer stays right. Compares name and function, because a different shared object
-// may have been loaded at the address.
+// symbol, so the answer stays right. Another shared object there has another name and function.
 static inline int PyTC_IsKnown(const PyTC_KnownDef *known, const PyMethodDef *def) {
   return known->def == def && known->name == def->ml_name && known->function == def->ml_meth;
 }

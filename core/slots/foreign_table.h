@@ -60,8 +60,7 @@ static inline void PyTC_ForeignAppend(const PyForeignSlots_Table *table, const P
 // Marks the free places of `table` (may be NULL) as taken. Otherwise another thread might add slots
 // after the table was copied. The caller has locked the type.
 static inline void PyTC_ForeignClose(const PyForeignSlots_Table *table) {
-  Py_ssize_t room = PyTC_ForeignFree(table);
-  for (; room > 0; --room) {
+  for (Py_ssize_t room = PyTC_ForeignFree(table); room > 0; --room) {
     PyCustomSlot *slots = ((PyForeignSlots_Table *)(uintptr_t)table)->slots;
     PyTypedcall_STORE_RELEASE(&slots[table->count - room].id, (uintptr_t)PyCustomSlot_ID_SKIP);
   }

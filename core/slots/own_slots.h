@@ -120,14 +120,11 @@ static inline int PyTC_ReadOwn(PyTypeObject *type, PyTC_Own *own) {
   for (Py_ssize_t i = 0; !failed && i < count; ++i) {
     PyObject *entry = PyTuple_GetItem(entries, i);
     PyObject *pair = PyTuple_Check(entry) || PyList_Check(entry) ? PySequence_Tuple(entry) : NULL;
-    if (pair != NULL && PyTuple_Size(pair) == 2) {
-      failed = PyTC_ReadEntry(type, i, PyTuple_GetItem(pair, 0), PyTuple_GetItem(pair, 1),
-                              &slots[i], own) < 0;
-    } else {
-      failed = 1;
-      if (!PyErr_Occurred()) {
-        PyTC_Fault(type, i, PyExc_TypeError, "must be a pair (id, value)", entry);
-      }
+    failed = pair == NULL || PyTuple_Size(pair) != 2 ||
+             PyTC_ReadEntry(type, i, PyTuple_GetItem(pair, 0), PyTuple_GetItem(pair, 1), &slots[i],
+                            own) < 0;
+    if (failed && !PyErr_Occurred()) {
+      PyTC_Fault(type, i, PyExc_TypeError, "must be a pair (id, value)", entry);
     }
     Py_XDECREF(pair);
     // Let signals interrupt the loop, because millions of entries take seconds.

@@ -43,8 +43,7 @@ static inline void PyTC_ReleaseKept(PyObject **kept, Py_ssize_t count) {
   PyMem_Free(kept);
 }
 
-// Returns the table that a type owns or shares. Returns NULL for a static type, and for a heap type
-// that uses a static type's slots.
+// Returns the table that a heap type owns or shares, or NULL if it uses a static type's slots.
 static inline PyTC_Table *PyTC_TableOf(PyTypeObject *metaclass, PyTypeObject *type) {
   if (!PyTC_IsHeapType(type)) return NULL;
   const PyExtensibleHeapTypeData *data = PyTC_DataOf(metaclass, type);
@@ -220,8 +219,7 @@ static inline PyTypeObject *PyTC_FirstWithSlots(PyTypeObject *metaclass, PyObjec
   return first;
 }
 
-// Fills `table`, beginning with the positions of `layout` (may be NULL). Returns the number of
-// slots, or -1 with MemoryError.
+// Fills `table`, first as `layout` (may be NULL). Returns its length, or -1 with MemoryError.
 static inline Py_ssize_t PyTC_FillTable(PyTC_Table *table, PyTypeObject *metaclass,
                                         PyTypeObject *layout, PyObject *mro, const PyTC_Own *own) {
   PyTC_Merge merge = {table->slots, 0, {NULL, 0, 0}};

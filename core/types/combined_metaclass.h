@@ -117,8 +117,7 @@ static inline PyObject *PyTC_NotImplied(PyObject *all) {
 }
 
 // Returns a new list of bases for `wanted`, or NULL. Combined metaclasses come first, then their
-// bases and the other metaclasses. The order is always the same, so that combined metaclasses can
-// be combined again.
+// bases and the other metaclasses, always in one order, so that they can be combined again.
 static inline PyObject *PyTC_OrderedBases(PyTypeObject *ours, PyObject *cache, PyObject *wanted) {
   PyObject *all_combined = PyTC_AllCombined(cache);
   PyObject *components = all_combined != NULL ? PyList_New(0) : NULL;
@@ -182,14 +181,12 @@ static inline PyObject *PyTC_CombinedBases(PyTypeObject *ours, PyObject *cache,
 // Returns the key in the cache, a frozenset of addresses. Callers must check the metaclass that
 // they find, because an address may have been reused.
 static inline PyObject *PyTC_CombinedKey(PyObject *bases) {
-  PyObject *addresses = PyList_New(0);
-  for (Py_ssize_t i = 0; addresses != NULL && i < PyList_Size(bases); ++i) {
+  PyObject *key = PyFrozenSet_New(NULL);
+  for (Py_ssize_t i = 0; key != NULL && i < PyList_Size(bases); ++i) {
     PyObject *address = PyLong_FromVoidPtr(PyList_GetItem(bases, i));
-    if (address == NULL || PyList_Append(addresses, address) < 0) Py_CLEAR(addresses);
+    if (address == NULL || PySet_Add(key, address) < 0) Py_CLEAR(key);
     Py_XDECREF(address);
   }
-  PyObject *key = addresses != NULL ? PyFrozenSet_New(addresses) : NULL;
-  Py_XDECREF(addresses);
   return key;
 }
 
@@ -220,14 +217,12 @@ static inline PyObject *PyTC_NewCombined(PyTypeObject *ours, PyObject *bases) {
     full_name = longer;
   }
   PyObject *tuple = full_name != NULL ? PyList_AsTuple(bases) : NULL;
-  PyObject *combined = NULL;
-  if (tuple != NULL) {
-    combined =
-        PyObject_CallFunction((PyObject *)&PyType_Type, "OO{s:s,s:s}", full_name, tuple,
-                              "__module__", PyTypedcall_MODULE, "__doc__",
-                              "Metaclass of types with custom slots (SEP 200), combined with "
-                              "another metaclass.");
-  }
+  PyObject *combined =
+      tuple == NULL ? NULL
+                    : PyObject_CallFunction(
+                          (PyObject *)&PyType_Type, "OO{s:s,s:s}", full_name, tuple, "__module__",
+                          PyTypedcall_MODULE, "__doc__",
+                          "Metaclass of types with custom slots (SEP 200), combined with another.");
   Py_XDECREF(tuple);
   Py_XDECREF(full_name);
   if (combined == NULL) return NULL;

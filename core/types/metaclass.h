@@ -86,8 +86,7 @@ static inline int PyTC_Traverse(PyObject *self, visitproc visit, void *arg) {
   return PyTC_SLOT(traverseproc, &PyType_Type, tp_traverse)(self, visit, arg);
 }
 
-// Returns a new metaclass, or NULL with an exception set: SystemError if this module was compiled
-// for a CPython whose types have a different layout.
+// Returns a new metaclass, or NULL, with SystemError if compiled for another layout of types.
 static inline PyTypeObject *PyTC_NewMetaclass(void) {
   static const char doc[] =
       "Metaclass of types with custom slots (SEP 200).\n\n"

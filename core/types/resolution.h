@@ -128,8 +128,7 @@ static inline int PyTC_LookAtBase(PyTC_Resolution *resolution, Py_ssize_t at) {
 }
 
 // Settles the types from this step on. The last type comes first, so that the first type gets the
-// slots of all others. Runs no Python code until all are settled. Returns 0, or -1 with
-// MemoryError.
+// slots of all others. Runs no Python code until then. Returns 0, or -1 with MemoryError.
 static inline int PyTC_SettleSteps(PyTC_Resolution *resolution, Py_ssize_t at) {
   int is_blocked = 0;
   for (Py_ssize_t i = at; i < resolution->count; ++i) is_blocked |= resolution->steps[i].is_blocked;
@@ -145,22 +144,18 @@ static inline int PyTC_SettleSteps(PyTC_Resolution *resolution, Py_ssize_t at) {
   return 0;
 }
 
-// Returns the first step, from `at` on, whose type has a new MRO. Returns -1 if there is none, or
-// -2 with an exception set. Runs no Python code.
+// Returns the first step from `at` whose type has a new MRO, or -1, or -2 (raised). No Python runs.
 static inline Py_ssize_t PyTC_ChangedStep(PyTC_Resolution *resolution, Py_ssize_t at) {
   for (Py_ssize_t i = at; i < resolution->count; ++i) {
     PyTC_Step *step = &resolution->steps[i];
     PyObject *mro = PyTC_Mro(step->type);
     if (mro == NULL && PyErr_Occurred()) return -2;
     const int has_changed = mro != NULL && mro != step->mro;
-    if (has_changed) {
-      PyObject *old = step->mro;
-      step->mro = mro;
-      step->rest = PyTuple_Size(mro);
-      mro = old;
-    }
-    Py_XDECREF(mro);
-    if (has_changed) return i;
+    if (has_changed) step->rest = PyTuple_Size(mro);
+    Py_XDECREF(has_changed ? step->mro : mro);
+    if (!has_changed) continue;
+    step->mro = mro;
+    return i;
   }
   return -1;
 }
@@ -198,8 +193,7 @@ static inline int PyTC_RunSteps(PyTC_Resolution *resolution) {
   return 0;
 }
 
-// Resolves a type with the `given` slots or, if that is NULL, those of its class body. Returns 0,
-// or -1 with an exception set. May run Python code.
+// Resolves a type with the `given` slots or, if NULL, those of its class body. May run Python code.
 static inline TYPEDCALL_COLD int PyTC_ResolveWith(PyTypeObject *metaclass, PyTypeObject *type,
                                                   const PyTC_Own *given) {
   PyTC_Resolution resolution = {metaclass, NULL, 0, 0, 0, {NULL, 0, 0}};

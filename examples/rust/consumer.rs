@@ -41,7 +41,7 @@ impl Reader {
         let needed = self.data_offset + size_of::<ExtensibleTypeData>();
         let has_data =
             (*kind).tp_flags & TPFLAGS_HEAPTYPE != 0 || (*kind).tp_as_buffer == kind as usize + self.as_buffer_offset;
-        if (*metaclass).tp_basicsize < needed as isize || !has_data {
+        if metaclass.is_null() || (*metaclass).tp_basicsize < needed as isize || !has_data {
             return None;
         }
         let data = &*((kind as *const u8).add(self.data_offset) as *const ExtensibleTypeData);

@@ -140,7 +140,7 @@ static int find_slot(const Interface *interface, PyTypeObject *type, uintptr_t i
   const size_t offset = (sizeof(PyHeapTypeObject) + 15) / 16 * 16;
   if (id <= 1 || ((id & 1) && (uint64_t)id > UINT32_MAX)) return 0;  // 1.5, 2.1
   int is_heap = (type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0;
-  if ((size_t)Py_TYPE(type)->tp_basicsize < offset + sizeof(TypeData) ||
+  if (Py_TYPE(type) == NULL || (size_t)Py_TYPE(type)->tp_basicsize < offset + sizeof(TypeData) ||
       (!is_heap &&
        (char *)type->tp_as_buffer != (char *)type + offsetof(PyHeapTypeObject, as_buffer))) {
     return 0;

@@ -104,7 +104,8 @@ def _mro(kind):
 
 def _has_type_data(kind):
     """Checks rule 1.2. Any heap type, such as Interface, reveals the offset of `as_buffer`."""
-    if c_ssize_t.from_address(id(type(kind)) + TP_BASICSIZE).value < TYPE_DATA + 24:
+    metaclass = pointer_at(id(kind) + HEAD - 8)
+    if not metaclass or c_ssize_t.from_address(metaclass + TP_BASICSIZE).value < TYPE_DATA + 24:
         return False
     as_buffer = pointer_at(id(Interface) + TP_AS_BUFFER) - id(Interface)
     return bool(c_size_t.from_address(id(kind) + TP_FLAGS).value & PY_TPFLAGS_HEAPTYPE

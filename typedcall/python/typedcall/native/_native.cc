@@ -57,6 +57,14 @@ PyObject *make_row(const PyNativeCallableEntry &entry, typedcall::place where,
                        reference.get());
 }
 
+// Returns the object's type. As CPython does before it looks an attribute up, makes a static type
+// ready, because Python code must not get a type whose own type is NULL.
+PyObject *type_of(PyObject *object) {
+  PyTypeObject *const type = Py_TYPE(object);
+  if (Py_TYPE(type) == nullptr && PyType_Ready(type) < 0) return nullptr;
+  return object_ref::borrow(reinterpret_cast<PyObject *>(type)).release();
+}
+
 PyObject *entries(PyObject *module, PyObject *callable) {
   PyObject *list = PyList_New(0);
   if (list == nullptr) return nullptr;
@@ -249,6 +257,7 @@ using typedcall::positional;
 using typedcall::takes_self;
 
 typedcall::method_table methods{
+    def<type_of>("type_of", positional("object"), "type(object), which is made ready."),
     def<entries>("entries", takes_self, positional("callable"),
                  "(signature, flags, address, place, keep_alive) of every usable entry in the "
                  "places that native code searches."),

@@ -35,6 +35,8 @@ def make_call(signature: str, flags: int, address: int, /) -> Callable[..., Any]
 
 # CPython only.
 
+def type_of(object: object, /) -> type: ...
+
 ROW_FLAGS: int
 REGISTER_IMAGE: int
 CALL_WITH_ARRAY: int

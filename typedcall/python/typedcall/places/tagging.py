@@ -10,7 +10,7 @@ from typedcall.places.pointers import read_pointer
 from typedcall.record.c_text import parse_declaration
 from typedcall.record.codes import CASTINGS, CODES
 from typedcall.record.records import Entry, parse_signature
-from typedcall.tools.foreign import exact_text, is_a, show, type_name
+from typedcall.tools.foreign import exact_text, is_a, show, type_name, type_of
 
 __all__ = ["Row", "bound_method_error", "kept_by_tag", "read_flags", "read_rows", "read_texts"]
 
@@ -21,7 +21,7 @@ Row = tuple[str, int, int]
 def read_flags(flags: int, what: str = "flags") -> int:
     """Returns the flags as an int. `what` is the name in error messages. Raises TypeError if they are not an int, and
     ValueError if they exceed 32 bits."""
-    if not hasattr(type(flags), "__index__"):
+    if not hasattr(type_of(flags), "__index__"):
         raise TypeError(f"{what} must be typedcall.Flags, not '{type_name(flags)}'")
     flags = operator.index(flags)
     if not 0 <= flags < 1 << 32:
@@ -101,16 +101,16 @@ def read_rows(
     several: Any = flags
     of_each = None
     # Flags are ints, but also iterable from Python 3.11 on.
-    if hasattr(type(several), "__iter__") and not hasattr(type(several), "__index__"):
+    if hasattr(type_of(several), "__iter__") and not hasattr(type_of(several), "__index__"):
         of_each = [read_flags(each) for each in several]
     of_all = 0 if of_each is not None else read_flags(several)
     if is_a(given, str):
         texts: list[Any] = [given]
         pointers: list[Any] = [address]
     else:
-        if not hasattr(type(given), "__iter__"):
+        if not hasattr(type_of(given), "__iter__"):
             parse_signature(given)
-        if not hasattr(type(address), "__iter__"):
+        if not hasattr(type_of(address), "__iter__"):
             raise TypeError(
                 "several signatures need a sequence of addresses, "
                 f"not '{type_name(address)}'"

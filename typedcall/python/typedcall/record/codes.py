@@ -2,7 +2,7 @@
 typedcall/native_callable.h. Both come from the extension module, or from no_native.py."""
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Callable, NamedTuple
 
 try:
     import typedcall.native._native as _native
@@ -16,7 +16,7 @@ except ModuleNotFoundError as error:  # an existing module that cannot be loaded
 __all__ = [
     "ABI_MASK", "CASTINGS", "CODES", "Code", "FLAGS", "HANDLED", "MANDATORY_MASK", "PLACES", "WHY_NOTHING", "answers", "are_equivalent",
     "c_letters", "describe", "has_error_value", "in_order", "is_buffer", "is_const", "is_place", "kind_of", "letters_for",
-    "parse_signature", "pointee", "range_of", "rank",
+    "parse_signature", "pointee", "range_of", "rank", "type_of",
 ]
 
 #: The reason why no function has entries without the extension module. Empty if the module is installed.
@@ -36,6 +36,8 @@ are_equivalent = _native.are_equivalent
 describe = _native.describe
 in_order = _native.in_order
 rank = _native.rank
+#: Like type(), but makes a static type ready, because Python cannot use a type on which PyType_Ready was never called.
+type_of: Callable[[object], type] = getattr(_native, "type_of", type)
 
 
 class Code(NamedTuple):

@@ -12,6 +12,8 @@ import types
 from collections.abc import Iterable
 from typing import Any
 
+from typedcall.record.codes import type_of
+
 __all__ = [
     "attribute",
     "exact_int",
@@ -31,6 +33,7 @@ __all__ = [
     "show",
     "text_attribute",
     "type_name",
+    "type_of",
 ]
 
 # The descriptor of type is used, because a metaclass may define another `__name__`.
@@ -82,12 +85,12 @@ def is_address(number: int) -> bool:
 
 def is_a(obj: Any, kind: type | None) -> bool:
     """Like isinstance(), but uses the real type, because `__class__` may lie or raise."""
-    return kind is not None and type.__subclasscheck__(kind, type(obj))
+    return kind is not None and type.__subclasscheck__(kind, type_of(obj))
 
 
 def type_name(obj: Any) -> str:
     """Returns the name of the object's type, cut if it is long."""
-    return str(_name_of_type(type(obj)))[:_LONGEST]
+    return str(_name_of_type(type_of(obj)))[:_LONGEST]
 
 
 def imported_class(module: str, name: str) -> type | None:
@@ -211,7 +214,7 @@ def name_of(function: Any) -> str:
     own = text_attribute(function, "__name__")
     name = text_attribute(function, "__qualname__") or own
     # pybind11's functions look like methods of a record object, which has no such methods.
-    kind = type(attribute(function, "__self__"))
+    kind = type_of(attribute(function, "__self__"))
     if own and name == f"{text_attribute(kind, '__qualname__')}.{own}":
         name = name if attribute(kind, own) is not None else own
     if not name:

@@ -17,6 +17,7 @@ from typedcall.tools.foreign import (
     printable,
     text_attribute,
     type_name,
+    type_of,
 )
 from typedcall.tools.identity import IdentityTable
 from typedcall.tools.parameter_text import parse_parameters
@@ -252,7 +253,7 @@ def read_parameters(
         read = Parameters(tuple(names), positional_only, positional,
                           tuple(given.get(name, MISSING) for name in names), tuple(name in given for name in names))
     else:
-        if is_a(defaults, str) or not hasattr(type(defaults), "__iter__"):
+        if is_a(defaults, str) or not hasattr(type_of(defaults), "__iter__"):
             raise TypeError(f"defaults must be a sequence, not '{type_name(defaults)}'")
         read = _with_defaults(function, count, tuple(defaults))
     if len(read.names) != count:

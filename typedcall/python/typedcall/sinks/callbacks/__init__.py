@@ -13,7 +13,7 @@ from typedcall.record.codes import CODES
 from typedcall.record.records import HANDLED, Entry, Flags, row_of
 from typedcall.sinks.callbacks.shape import Shape, Views, Way, parse, ways
 from typedcall.sources import ctypes_
-from typedcall.tools.foreign import few, name_of, type_name
+from typedcall.tools.foreign import few, name_of, type_name, type_of
 from typedcall.tools.parameters import by_position
 
 __all__ = ["callback", "callback_of"]
@@ -30,7 +30,7 @@ def _extension() -> Any:
 def _address(function: Any) -> int:
     if isinstance(function, int):
         return function
-    if type(function).__module__ != "ctypes" and not hasattr(function, "argtypes"):
+    if type_of(function).__module__ != "ctypes" and not hasattr(function, "argtypes"):
         raise TypeError(
             f"an array's C function is an address or a ctypes function, not '{type_name(function)}'"
         )
