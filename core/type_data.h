@@ -18,10 +18,9 @@
 #define Py_RELATIVE_OFFSET 8
 #endif
 
-/// A flag of PyType_Spec: variable-size instances have their items at the end, so subclasses can
-/// put data in front of the items. Subclasses inherit the flag. Before 3.12, call
-/// PyTypeData_HasItemsAtEnd instead of PyType_HasFeature. Source: PEP 697, "Extending classes with
-/// the PyHeapTypeObject-like layout".
+/// A flag of PyType_Spec, which subclasses inherit: variable-size instances have their items at the
+/// end, behind the data of subclasses. Before 3.12, call PyTypeData_HasItemsAtEnd instead of
+/// PyType_HasFeature. Source: PEP 697, "Inheriting itemsize".
 #ifndef Py_TPFLAGS_ITEMS_AT_END
 #define Py_TPFLAGS_ITEMS_AT_END (1UL << 23)
 #endif
@@ -126,8 +125,7 @@ static inline PyType_Slot *PyTC_Absolute(const PyType_Spec *spec, Py_ssize_t sta
 }
 
 /// Returns 1 if instances of `type` are known to have their items at the end, else 0. This is true
-/// for `type`, for types with Py_TPFLAGS_ITEMS_AT_END, and for their subclasses. Sets no exception.
-/// GIL: held. Source: PEP 697, "Inheriting itemsize".
+/// for `type`, for types with Py_TPFLAGS_ITEMS_AT_END, and for subclasses. No exception. GIL: held.
 static inline int PyTypeData_HasItemsAtEnd(const PyTypeObject *type) {
 #if PY_VERSION_HEX >= 0x030C0000
   return (type->tp_flags & Py_TPFLAGS_ITEMS_AT_END) != 0;
@@ -196,8 +194,7 @@ static inline Py_ssize_t PyTypeData_Size(PyTypeObject *cls) {
 }
 
 #if PY_VERSION_HEX >= 0x030C0000
-// Sets the offsets that special members give relative to the type's data. Returns 0, or -1 with an
-// exception set.
+// Sets the offsets that special members give relative to the data. Returns 0, or -1 (raised).
 static inline int PyTC_PlaceSpecial(PyTypeObject *type, const PyType_Spec *spec) {
   const Py_ssize_t start = type->tp_basicsize - PyTypeData_Size(type);
   for (const PyMemberDef *m = PyTC_Members(spec); m->name != NULL; ++m) {
@@ -217,27 +214,27 @@ static inline int PyTC_PlaceSpecial(PyTypeObject *type, const PyType_Spec *spec)
 #endif
 
 /// Makes a heap type, as PyType_FromMetaclass does. A negative `spec->basicsize` adds at least that
-/// many bytes to the base's instances, zeroed and aligned for any C type. 0 means the base's size.
-/// A positive value is the total size.
+/// many bytes to the base's instances, zeroed and aligned for any C type. 0 is the base's size, and
+/// a positive value the total size.
 ///
 /// The base may be any type: `list`, a class made in Python, another extension's type or a
-/// metaclass. `metaclass` and `module` may be NULL. `bases` is a type, a tuple of types, or NULL
-/// for the bases in the spec. With a negative basicsize, all members, even `__dictoffset__`, must
-/// have Py_RELATIVE_OFFSET. Before 3.11 `spec->name` must outlive the type.
+/// metaclass. Instances are allocated as those of classes made in Python, unless the spec has
+/// Py_tp_alloc: datetime's own function allocates too little. `metaclass` and `module` may be NULL.
+/// `bases` is a type, a tuple of types, or NULL for the bases in the spec. With a negative
+/// basicsize, all members, even `__dictoffset__`, must have Py_RELATIVE_OFFSET. Before 3.11
+/// `spec->name` must outlive the type.
 ///
 /// Keep objects in writable T_OBJECT_EX members, which CPython clears if the type has
 /// Py_TPFLAGS_HAVE_GC. tp_traverse must visit the objects and call the base's tp_traverse, if any.
 /// But if a base is a class made in Python, CPython traverses the members itself. The spec must
 /// then not have tp_traverse, tp_clear or tp_dealloc, because they cannot call the base's. Release
 /// anything else in tp_finalize. Before 3.12, a Python subclass of a variable-size type without
-/// `__dict__` needs `__slots__ = ()`, because CPython puts the subclass's `__dict__` where the last
-/// item is.
+/// `__dict__` needs `__slots__ = ()`, because CPython puts its `__dict__` where the last item is.
 ///
 /// Returns a new reference, or NULL with an exception set: SystemError if a size, an offset or a
 /// flag in the spec is invalid, or if the base has items and neither it nor the spec has
 /// Py_TPFLAGS_ITEMS_AT_END; or an exception from PyExtensibleType_FromMetaclass. GIL: held. The
-/// type belongs to the calling interpreter. Source: PEP 697, "Relative basicsize", "Inheriting
-/// itemsize", "Relative member offsets".
+/// type belongs to the calling interpreter. Source: PEP 697, "Specification".
 static inline PyObject *PyTypeData_FromSpec(PyTypeObject *metaclass, PyObject *module,
                                             PyType_Spec *spec, PyObject *bases) {
   if (PyTC_CheckSpec(spec) < 0) return NULL;
@@ -273,8 +270,7 @@ static inline void *PyTypeData_Get(PyObject *obj, PyTypeObject *cls) {
 }
 
 /// Returns the first item of a variable-size object, or NULL with TypeError if
-/// PyTypeData_HasItemsAtEnd is false for its type. Valid while `obj` lives. GIL: held. Source: PEP
-/// 697, "Inheriting itemsize" (PyObject_GetItemData).
+/// PyTypeData_HasItemsAtEnd is false. Valid while `obj` lives. GIL: held. Source: PEP 697.
 static inline void *PyTypeData_Items(PyObject *obj) {
 #if PY_VERSION_HEX >= 0x030C0000
   return PyObject_GetItemData(obj);

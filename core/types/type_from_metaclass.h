@@ -12,6 +12,13 @@ static inline int PyTC_CheckName(const PyType_Spec *spec) {
   return spec->name != NULL ? 0 : -1;
 }
 
+// True if the spec says how to allocate or to free instances.
+static inline int PyTC_HasAlloc(const PyType_Spec *spec) {
+  const PyType_Slot *slot = spec->slots;
+  while (slot->slot != 0 && slot->slot != Py_tp_alloc && slot->slot != Py_tp_free) ++slot;
+  return slot->slot != 0;
+}
+
 #if PY_VERSION_HEX < 0x030C0000
 #include "core/types/type_from_metaclass_backport.h"
 #endif
@@ -38,11 +45,20 @@ static inline void PyTC_PlaceDict(PyTypeObject *type, const PyType_Spec *spec) {
   }
   type->tp_dictoffset = type->tp_base->tp_dictoffset;
 }
+
+// CPython lets the type inherit tp_alloc, but datetime's and time's have sizes of their own. Gives
+// a type that needs more memory than its base the functions of classes made in Python.
+static inline void PyTC_PlaceAlloc(PyTypeObject *type, const PyType_Spec *spec) {
+  PyTypeObject *base = type->tp_base;
+  if (type->tp_basicsize == base->tp_basicsize && PyType_IS_GC(type) == PyType_IS_GC(base)) return;
+  if (PyTC_HasAlloc(spec)) return;
+  type->tp_alloc = PyType_GenericAlloc;
+  type->tp_free = PyType_IS_GC(type) ? PyObject_GC_Del : PyObject_Free;
+}
 #endif
 
 #if PY_VERSION_HEX >= 0x030C0000
-// True if the tuple of bases is empty. CPython 3.12 and 3.13 then fail without an exception, and
-// debug builds of 3.15 abort.
+// True if the tuple of bases is empty. CPython then fails without an exception, or aborts (debug).
 static inline int PyTC_HasNoBase(const PyType_Spec *spec, PyObject *bases) {
   if (bases != NULL) return PyTuple_Check(bases) && PyTuple_Size(bases) == 0;
   if (spec->name == NULL) return 0;  // CPython refuses a spec without a name
@@ -61,8 +77,7 @@ static inline int PyTC_HasNoBase(const PyType_Spec *spec, PyObject *bases) {
 /// If `metaclass` is NULL, or a base's metaclass is more derived, the base's metaclass is used.
 /// `module` may be NULL. `bases` is a type, a non-empty tuple of types, or NULL for the bases in
 /// the spec. The memory that the metaclass adds to its types is zeroed. The metaclass's tp_new and
-/// tp_init and the bases' __init_subclass__ are not called. Before 3.11 `spec->name` must outlive
-/// the type.
+/// tp_init and the bases' __init_subclass__ are not called. Before 3.11 the name outlives the type.
 ///
 /// Returns a new reference, or NULL with TypeError (a metaclass with its own tp_new, a metaclass
 /// conflict, incompatible bases or sizes), SystemError or RuntimeError (an invalid spec),
@@ -83,6 +98,7 @@ static inline PyObject *PyExtensibleType_FromMetaclass(PyTypeObject *metaclass, 
 #endif
 #ifndef Py_LIMITED_API
   if (type != NULL) PyTC_PlaceDict((PyTypeObject *)type, spec);
+  if (type != NULL) PyTC_PlaceAlloc((PyTypeObject *)type, spec);
 #endif
   return type;
 }

@@ -217,11 +217,9 @@ static inline int PyTC_CheckSizes(const PyType_Spec *spec, const PyTC_Special *s
                  size, base->tp_name, base->tp_basicsize);
     return -1;
   }
-  allocfunc allocate = base->tp_alloc;
-  for (const PyType_Slot *slot = spec->slots; slot->slot != 0; ++slot) {
-    if (slot->slot == Py_tp_alloc) memcpy(&allocate, &slot->pfunc, sizeof(allocate));
-  }
-  if (allocate != PyType_GenericAlloc) return 0;  // it may allocate more than tp_basicsize
+  // Another tp_alloc may allocate more than tp_basicsize.
+  if (PyTC_HasAlloc(spec) || (size == base->tp_basicsize && base->tp_alloc != PyType_GenericAlloc))
+    return 0;
   if (special->weaklist_offset > last || special->dict_offset > last ||
       special->vectorcall_offset > last) {
     PyErr_Format(PyExc_TypeError,

@@ -1,7 +1,9 @@
 """Tests data that are added to bases with an unknown struct."""
 
 import copy
+import datetime
 import gc
+import pickle
 import re
 import sys
 import unittest
@@ -274,6 +276,21 @@ class Uses(unittest.TestCase):
                 self.assertEqual((caught.args, caught.bumps), (("text", 5), 3))
                 self.assertIsNotNone(caught.__traceback__)
             error.__traceback__ = None
+
+    def test_bases_that_allocate_less_than_their_size(self):
+        for base, arguments in ((datetime.datetime, (2026, 11, 28)), (datetime.time, (1, 2, 3))):
+            for flags in 0, td.HAVE_GC:
+                made = td.make(base, -64, flags=flags)
+                for zone in None, datetime.timezone.utc:
+                    with self.subTest(base=base, flags=flags, zone=zone):
+                        plain = base(*arguments, tzinfo=zone)
+                        objects = [made(*arguments, tzinfo=zone) for _ in range(100)]
+                        for each in objects:
+                            self.assertEqual(td.data(each, made), bytes(64))
+                            td.fill(each, made, 0xab)
+                        self.assertEqual(pickle.loads(pickle.dumps(plain)), objects[0])
+                        self.assertEqual(objects[0].replace(minute=3), plain.replace(minute=3))
+                        self.assertEqual({td.data(each, made) for each in objects}, {b"\xab" * 64})
 
     def test_another_extensions_types(self):
         for odd in self.check(foreign.Odd):
