@@ -30,8 +30,7 @@
 
 #ifndef Py_LIMITED_API  // the limited API hides the size of types
 
-/// A statically allocated extensible type. The struct and its fields have SEP 200's names.
-/// PyExtensibleType_Ready sets `etp_magic`.
+/// A static extensible type, with SEP 200's names. PyExtensibleType_Ready sets `etp_magic`.
 typedef struct PyHeapExtensibleTypeObject {
   PyHeapTypeObject etp_heaptype;
 #if TYPEDCALL_IS_SUPPORTED
@@ -89,20 +88,17 @@ static inline PyTypeObject *PyExtensibleType_Import(void) {
 /// Makes a statically allocated extensible type ready: calls PyType_Ready with our metaclass, and
 /// settles the slots. Fill in count and table first. `slot_table_size` is the table's capacity.
 /// Inherited slots are put in front of the type's own, so leave room for them: slots with ID 0 at
-/// the table's end. The type does not inherit slots whose IDs it already has. The table must
-/// outlive the type.
+/// the table's end. IDs that the type already has are not inherited. The table outlives the type.
 ///
 /// Make bases ready before types that derive from them. This function copies the buffer functions
 /// into the type itself, and points tp_as_buffer to the copy. A second call does nothing. When the
-/// interpreter ends, the type becomes an ordinary one. Call this again in a new main interpreter
-/// after Py_FinalizeEx.
+/// interpreter ends, the type becomes an ordinary one. Call it again in the next main interpreter.
 ///
 /// Returns 0, or -1 with an exception set and an unchanged slot table: ValueError if the slots do
 /// not fit, an ID is invalid or repeated, or the table has more slots than its count; TypeError for
 /// a heap type, a type with another metaclass, or a base with a metaclass that cannot be combined
 /// with ours; ImportError outside the main interpreter (use PyExtensibleType_FromSpec there); or an
-/// exception from PyType_Ready or PyTypedcall_Import. GIL: held. Source: SEP 200, "Provider API"
-/// and "Subclassing".
+/// exception from PyType_Ready or PyTypedcall_Import. GIL: held. Source: SEP 200, "Provider API".
 static inline int PyExtensibleType_Ready(PyHeapExtensibleTypeObject *type,
                                          Py_ssize_t slot_table_size) {
   const PyTypedcall_Interface *interface = PyTypedcall_Import();
@@ -113,11 +109,6 @@ static inline int PyExtensibleType_Ready(PyHeapExtensibleTypeObject *type,
     made->tp_basicsize = made->tp_base->tp_basicsize;
     if (made->tp_itemsize == 0) made->tp_itemsize = made->tp_base->tp_itemsize;
   }
-  // PyTC_HasData expects tp_as_buffer to point into the type itself.
-  if (made->tp_as_buffer != NULL && made->tp_as_buffer != &type->etp_heaptype.as_buffer) {
-    type->etp_heaptype.as_buffer = *made->tp_as_buffer;
-  }
-  made->tp_as_buffer = &type->etp_heaptype.as_buffer;
   return interface->ready_static(interface->state, made, slot_table_size);
 }
 
@@ -155,13 +146,11 @@ static inline PyObject *PyExtensibleType_FromSpec(PyObject *module, PyType_Spec 
 /// The same metaclasses, in any order, give the same result. Python code calls this function as
 /// `_extensibletype.combined_metaclass(*metaclasses)`.
 ///
-/// The metaclasses' __new__ and __init__ run in the order of the metaclasses' names. An __init__
-/// that does not call super().__init__ does no harm.
+/// Their __new__ and __init__ run in the order of their names, and need not call super().__init__.
 ///
 /// Returns a new reference, or NULL with an exception set: TypeError if an item is not a metaclass,
 /// or is written in C and has fields, a tp_new, a second tp_dealloc or, in a limited API module,
-/// any tp_dealloc; or an exception from making the class. GIL: held. The metaclass belongs to the
-/// calling interpreter.
+/// any tp_dealloc; or an exception from making the class. GIL: held. Valid in this interpreter.
 static inline PyTypeObject *PyExtensibleType_CombinedMetaclass(PyObject *metaclasses) {
   const PyTypedcall_Interface *interface = PyTypedcall_Import();
   return interface != NULL ? interface->combined_metaclass(interface->state, metaclasses) : NULL;

@@ -49,8 +49,7 @@ static inline void PyTC_SetType(PyTypeObject *type, PyTypeObject *to) {
 #endif
 }
 
-// Removes the attributes that we put into a static type's dictionary. CPython may free their names
-// when the interpreter ends, but the type lives on.
+// Removes our attributes, whose names CPython may free at the interpreter's end, from the type.
 static inline void PyTC_UnsetStatic(const PyTC_StaticType *item) {
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
   PyObject *dict = PyTC_StaticDict(item->type);
@@ -94,8 +93,7 @@ static inline void PyTC_ForgetStatic(PyTC_StaticType *types) {
     PyTypeObject *metaclass = Py_TYPE((PyObject *)item->type);
     PyTC_SetType(item->type, &PyType_Type);
     PyTC_Retype(item->type, metaclass, &PyType_Type);
-    // If CPython keeps the names, keep the attributes, too: on 3.12 the next interpreter cannot
-    // enlarge a dictionary that this one allocated.
+    // Else keep them: on 3.12 the next interpreter cannot enlarge this one's dictionary.
     if (PyTC_FREES_NAMES) PyTC_UnsetStatic(item);
     // Drop the type's version tag, because the next interpreter reuses tags for other types.
     PyType_Modified(item->type);
@@ -210,6 +208,23 @@ static inline int PyTC_IsLate(const PyTC_StaticType *types, PyTypeObject *type) 
   return types != NULL;
 }
 
+// Moves the buffer functions into the type itself, where PyTC_HasData expects them. The limited API
+// hides the places, but in a heap type's head tp_as_buffer is the highest pointer into the head.
+static inline void PyTC_OwnBuffer(PyTypeObject *type, PyTypeObject *heap, size_t head) {
+  void **words = (void **)(void *)heap, **field = NULL;
+  size_t highest = 0;
+  for (size_t i = 0; i < head / sizeof(*words); ++i) {
+    const size_t offset = (size_t)((uintptr_t)words[i] - (uintptr_t)heap);
+    if (offset >= head || offset <= highest) continue;
+    highest = offset;
+    field = (void **)(void *)type + i;
+  }
+  void *own = (char *)type + highest;
+  if (field == NULL || *field == own) return;
+  if (*field != NULL) memcpy(own, *field, 2 * sizeof(void *));
+  *field = own;
+}
+
 // See PyExtensibleType_Ready. `types` is the interpreter's list.
 static inline TYPEDCALL_COLD int PyTC_ReadyStatic(PyTypeObject *metaclass, PyTC_StaticType **types,
                                                   PyTypeObject *type, Py_ssize_t capacity) {
@@ -243,12 +258,14 @@ static inline TYPEDCALL_COLD int PyTC_ReadyStatic(PyTypeObject *metaclass, PyTC_
 #ifdef Py_TARGET_ABI3T
   if (PyTC_TypeField() < 0) return -1;
 #endif
-  if (PyTC_CheckStatic(type, data, capacity) < 0) return -1;
+  const Py_ssize_t head = PyTC_BasicSize(&PyType_Type);
+  if (head < 0 || PyTC_CheckStatic(type, data, capacity) < 0) return -1;
   PyTC_StaticType *item = (PyTC_StaticType *)PyTypedcall_RAW_CALLOC(1, sizeof(*item));
   if (item == NULL) return PyTC_NoMemory();
   item->type = type;
   item->data = data;
   item->own_count = data->count;
+  PyTC_OwnBuffer(type, metaclass, (size_t)head);
   // Clear the magic, so that code that PyType_Ready runs sees an unresolved type.
   data->magic = 0;
   Py_INCREF((PyObject *)metaclass);

@@ -70,6 +70,21 @@ TEST(StaticTypes, AreReadAndDerivedFromByBoth) {
   EXPECT_EQ(LimitedValueDetached(scope.Eval("Child()").get(), Id(1)), 11);
 }
 
+TEST(StaticTypes, AreMadeReadyByEitherInterface) {
+  static PyBufferProcs none = {};
+  const PyTypedcall_Interface *interface = PyTypedcall_Import();
+  for (PyBufferProcs *buffer : {static_cast<PyBufferProcs *>(nullptr), &none}) {
+    auto *made = NewStatic("test.Direct", 1, nullptr);
+    PyTypeObject *type = &made->etp_heaptype.ht_type;
+    type->tp_as_buffer = buffer;
+    ASSERT_EQ(interface->ready_static(interface->state, type, 4), 0) << TakeError();
+    EXPECT_EQ(type->tp_as_buffer, &made->etp_heaptype.as_buffer);
+    Scope scope;
+    scope.Set("Direct", reinterpret_cast<PyObject *>(made));
+    EXPECT_EQ(Found(scope.Eval("Direct()").get(), Id(1)), Both(11));
+  }
+}
+
 TEST(StaticTypes, WithoutDataOfTheirOwnOfferNothing) {
   auto *base = NewStatic("test.Front", 1, nullptr);
   ASSERT_EQ(PyExtensibleType_Ready(base, 4), 0) << TakeError();

@@ -262,6 +262,26 @@ TEST(Ready, KeepsTheBufferFunctions) {
   EXPECT_EQ(Offered(made.object()), (Pairs{{Id(1), 11}}));
 }
 
+// Modules without our header call the interface's function, which must leave the type readable.
+TEST(Ready, ThroughTheInterface) {
+  static PyBufferProcs foreign = {[](PyObject *, Py_buffer *, int) {
+                                    PyErr_SetString(PyExc_BufferError, "the type's own");
+                                    return -1;
+                                  },
+                                  nullptr};
+  const PyTypedcall_Interface *interface = PyTypedcall_Import();
+  for (PyBufferProcs *buffer : {static_cast<PyBufferProcs *>(nullptr), &foreign}) {
+    Static made("test.Direct", {Slot(Id(1), 11)}, 1);
+    made.type()->tp_as_buffer = buffer;
+    ASSERT_EQ(interface->ready_static(interface->state, made.type(), 1), 0) << TakeError();
+    EXPECT_EQ(Offered(made.object()), (Pairs{{Id(1), 11}}));
+    if (buffer == nullptr) continue;
+    Ref object = Ref::Steal(PyObject_CallObject(made.object(), nullptr));
+    EXPECT_FALSE(Ref::Steal(PyMemoryView_FromObject(object.get())));
+    EXPECT_NE(TakeError().find("the type's own"), std::string::npos);
+  }
+}
+
 TEST(PythonSubclasses, Inherit) {
   static const Static base("test.Parent", {S(1, 11), S(2, 22)}, 2);
   static const Static child("test.ForPython", {S(1, 111)}, 3, base.type());
