@@ -66,8 +66,8 @@ static inline void PyTC_ReleaseRow(PyTC_Row *row) {
 #define PyTC_FIELDS(object) ((void *)(object))
 #endif
 
-// A consumer's reference, which keeps the row valid. It needs no tp_clear, because another object
-// in each cycle has one.
+// A consumer's reference, which keeps the row valid. It never changes, so it can only be in a cycle
+// with an object that does, and such an object has a tp_clear.
 typedef struct PyTC_Reference {
   PyTC_HEAD
   PyTC_Row *row;
@@ -106,15 +106,14 @@ static inline void PyTC_FreeReference(PyObject *self) {
 }
 
 // Returns a new type that Python code can neither subclass nor call, or NULL with an exception set.
-// `size` is the size of its instances. `methods` may be NULL.
+// `size` is the size of its instances. `clear` and `methods` may be NULL together.
 static inline PyTypeObject *PyTC_NewType(const char *name, const char *doc, size_t size,
-                                         traverseproc traverse, destructor dealloc,
+                                         traverseproc traverse, inquiry clear, destructor dealloc,
                                          PyMethodDef *methods) {
-  PyType_Slot slots[] = {{Py_tp_doc, (void *)(uintptr_t)doc},
-                         {Py_tp_traverse, (void *)traverse},
-                         {Py_tp_dealloc, (void *)dealloc},
-                         {methods != NULL ? Py_tp_methods : 0, (void *)methods},
-                         {0, NULL}};
+  PyType_Slot slots[] = {
+      {Py_tp_doc, (void *)(uintptr_t)doc}, {Py_tp_traverse, (void *)traverse},
+      {Py_tp_dealloc, (void *)dealloc},    {methods != NULL ? Py_tp_methods : 0, (void *)methods},
+      {Py_tp_clear, (void *)clear},        {0, NULL}};
   PyType_Spec spec = {name, (int)size, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, slots};
 #ifdef Py_TARGET_ABI3T
   spec.basicsize = -spec.basicsize;  // this size excludes the object head
@@ -135,7 +134,7 @@ static inline PyTypeObject *PyTC_NewReferenceType(void) {
       PyTypedcall_MODULE ".reference",
       "Keeps what a native address depends on: the tag, what was tagged, and the callable that was "
       "asked.",
-      sizeof(PyTC_Reference), PyTC_TraverseReference, PyTC_FreeReference, NULL);
+      sizeof(PyTC_Reference), PyTC_TraverseReference, NULL, PyTC_FreeReference, NULL);
 }
 
 #endif  // TYPEDCALL_CORE_RENDEZVOUS_INTERPRETER_STATE_H_

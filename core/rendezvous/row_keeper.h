@@ -6,11 +6,12 @@
 
 // The tagged object's `__dict__`, if it has one, holds the keeper, because kept objects may refer
 // to the tagged object. If the table held the keeper, such a cycle would never be collected. The
-// object's rows share the keeper, and end when it dies. PyTC_Reference says why it has no tp_clear.
+// object's rows share the keeper, and end when it dies.
 typedef struct PyTC_Keeper {
   PyTC_HEAD
   PyTC_State *state;
   const void *hosted_by;  // the tagged object that has this keeper, or NULL
+  const PyObject *dict;   // the object's `__dict__` when it got the keeper
   PyObject **kept;        // cells, at most half of them full
   size_t count, capacity;
 } PyTC_Keeper;
@@ -153,25 +154,34 @@ static inline TYPEDCALL_COLD PyTC_Row *PyTC_TakeHosted(const PyTC_Keeper *keeper
   return gone;
 }
 
-static inline TYPEDCALL_COLD void PyTC_FreeKeeper(PyObject *self) {
-  const PyTC_Keeper keeper = *PyTC_AsKeeper(self);
-  PyTypeObject *type = Py_TYPE(self);
-  PyTC_Row *gone = NULL;
-  PyObject_GC_UnTrack(self);
-  if (keeper.hosted_by != NULL) gone = PyTC_TakeHosted(&keeper, self);
-  PyObject_GC_Del(self);
+// Ends the hosted rows. The kept objects may be tuples, and so lead back without a tp_clear.
+static inline TYPEDCALL_COLD int PyTC_ClearKeeper(PyObject *self) {
+  PyTC_Keeper *keeper = PyTC_AsKeeper(self);
+  PyObject **kept = keeper->kept;
+  const size_t capacity = keeper->capacity;
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
+  PyTC_Row *gone = keeper->hosted_by != NULL ? PyTC_TakeHosted(keeper, self) : NULL;
+  keeper->hosted_by = NULL;
+  keeper->kept = NULL;
+  keeper->count = keeper->capacity = 0;
   PyTC_LetRowsGo(gone);
-  for (size_t i = 0; i < keeper.capacity; ++i) Py_XDECREF(keeper.kept[i]);
-  PyTypedcall_RAW_FREE(keeper.kept);
-  Py_DECREF((PyObject *)type);
+  for (size_t i = 0; i < capacity; ++i) Py_XDECREF(kept[i]);
+  PyTypedcall_RAW_FREE(kept);
   PyTypedcall_RestoreError(saved);
+  return 0;
+}
+
+static inline TYPEDCALL_COLD void PyTC_FreeKeeper(PyObject *self) {
+  PyTypeObject *type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  (void)PyTC_ClearKeeper(self);
+  PyObject_GC_Del(self);
+  Py_DECREF((PyObject *)type);
 }
 
 // Copying and pickling turn a keeper into None, because a copy of the object has no tag.
 static inline PyObject *PyTC_ReduceKeeper(PyObject *self, PyObject *ignored) {
-  (void)self;
-  (void)ignored;
+  (void)self, (void)ignored;
   return Py_BuildValue("(O())", (PyObject *)Py_TYPE(Py_None));
 }
 
@@ -180,7 +190,7 @@ static PyMethodDef PyTC_KeeperMethods[] = {{"__reduce__", PyTC_ReduceKeeper, MET
 
 static inline PyTypeObject *PyTC_NewKeeperType(void) {
   return PyTC_NewType(PyTypedcall_MODULE ".kept", "Keeps alive what this object's tag needs.",
-                      sizeof(PyTC_Keeper), PyTC_TraverseKeeper, PyTC_FreeKeeper,
+                      sizeof(PyTC_Keeper), PyTC_TraverseKeeper, PyTC_ClearKeeper, PyTC_FreeKeeper,
                       PyTC_KeeperMethods);
 }
 
@@ -218,16 +228,30 @@ static inline TYPEDCALL_COLD PyObject *PyTC_HostingDict(PyObject *object) {
 #endif
 }
 
+// True if `found`, which `dict` has under the keepers' name, is the keeper of another tagged object
+// with the same `__dict__`. A copy of a dictionary may also have it.
+static inline int PyTC_IsOfAnother(PyTC_State *state, PyObject *object, const PyObject *dict,
+                                   PyObject *found) {
+  if (found == NULL || Py_TYPE(found) != state->keeper_type) return 0;
+  const PyTC_Keeper *keeper = PyTC_AsKeeper(found);
+  const PyTC_Row *row = PyTC_HostedRow(&state->tables[PyTypedcall_BY_OBJECT], keeper->hosted_by);
+  return keeper->hosted_by != object && keeper->dict == dict && row != NULL && row->keeper == found;
+}
+
 // Moves the keeper of the object's row from the table to `object`, or puts it back if Python code
-// has removed it. If this fails, or `object` has another keeper, the keeper stays where it is. A
-// removed keeper and its tag then live only while other code refers to them. May run Python code.
-static inline TYPEDCALL_COLD void PyTC_Host(PyTC_State *state, PyObject *object) {
+// has removed it. A removed keeper and its tag live only while other code refers to them. If this
+// fails, or `object` has another keeper or another object's `__dict__`, the keeper stays where it
+// is. The other object's keeper then keeps `kept`, too. May run Python code.
+static inline TYPEDCALL_COLD void PyTC_Host(PyTC_State *state, PyObject *object, PyObject *kept) {
   PyObject *dict = PyTC_HostingDict(object);
+  PyObject *found = PyTC_Look(dict, PyTypedcall_KEPT_NAME);
   PyTC_SideTable *table = &state->tables[PyTypedcall_BY_OBJECT];
   PyTC_Row *row = PyTC_TableRow(table, object);
   PyObject *keeper = row != NULL ? row->keeper : NULL;
-  if (dict != NULL && keeper != NULL &&
-      (PyTC_IsHosted(row) || PyTC_HostedRow(table, object) == NULL)) {
+  if (PyTC_IsOfAnother(state, object, dict, found)) {
+    (void)PyTC_Keep(found, kept, object);
+  } else if (dict != NULL && keeper != NULL &&
+             (PyTC_IsHosted(row) || PyTC_HostedRow(table, object) == NULL)) {
     Py_INCREF(keeper);
     PyTypedcall_SavedError saved = PyTypedcall_SaveError();
     const int is_there = PyDict_SetItemString(dict, PyTypedcall_KEPT_NAME, keeper) == 0;
@@ -236,10 +260,12 @@ static inline TYPEDCALL_COLD void PyTC_Host(PyTC_State *state, PyObject *object)
     row = PyTC_TableRow(table, object);  // the assignment may have removed the row
     if (is_there && hosted->hosted_by == NULL && row != NULL && row->keeper == keeper) {
       hosted->hosted_by = object;
+      hosted->dict = dict;
       Py_DECREF(keeper);
     }
     Py_DECREF(keeper);
   }
+  Py_XDECREF(found);
   Py_XDECREF(dict);
 }
 

@@ -3,7 +3,7 @@ import sys
 import sysconfig
 
 import support
-from test_lifetimes import Process
+from test_lifetimes import Process, scipy
 
 support.module_only_if(not support.IS_PYPY, "for CPython: on PyPy tags live with their functions")
 
@@ -91,6 +91,89 @@ assert typedcall.signatures(f) == []
 typedcall.tag(f, "d->d", plus(2))
 assert typedcall.resolve(f, "d->d")(1.0) == 3.0
 print("ok")
+""")
+
+    @WITH_GIL
+    def test_two_objects_with_one_dictionary(self):
+        self.runs(KEEPS + """
+class C:
+    def __call__(self, x): return x
+a, b = C(), C()
+b.__dict__ = a.__dict__
+typedcall.tag(a, "d->d", keeping(0))
+typedcall.tag(b, "d->d", plus(2))
+churn()
+assert [typedcall.resolve(each, "d->d")(1.0) for each in (a, b)] == [2.0, 3.0]
+typedcall.add(b, "dd->d", ctypes.CFUNCTYPE(double, double, double)(lambda x, y: x - y))
+churn()
+assert typedcall.resolve(b, "d->d")(1.0) == 3.0 and typedcall.signatures(b) == ["d->d", "dd->d"]
+del b
+churn()
+assert typedcall.resolve(a, "d->d")(1.0) == 2.0
+del a
+churn()
+print("ok")
+""", "gone\nok")
+
+    @WITH_GIL
+    def test_an_object_outlives_another_with_its_dictionary(self):
+        self.runs(KEEPS + """
+class C:
+    def __call__(self, x): return x
+a, b = C(), C()
+b.__dict__ = a.__dict__
+typedcall.tag(a, "d->d", plus(1))
+typedcall.tag(b, "d->d", plus(2))
+del a
+churn()
+assert typedcall.resolve(b, "d->d")(1.0) == 3.0
+typedcall.untag(b)
+back = lambda x, back=b: x + 4
+typedcall.tag(b, "d->d", Callback(back))
+del back
+churn()
+assert typedcall.resolve(b, "d->d")(1.0) == 5.0
+gone = weakref.ref(b)
+del b
+churn()
+assert gone() is None
+print("ok")
+""", "ok")
+
+    @WITH_GIL
+    def test_a_copy_of_a_dictionary(self):
+        self.is_collected_after("""
+import copy
+other = copy.copy(c)
+kept = Callback(lambda x, back=other: x + 2)
+typedcall.tag(other, "d->d", kept)
+watched = weakref.ref(other)
+del kept, other
+churn()
+assert watched() is None and typedcall.resolve(c, "d->d")(1.0) == 2.0
+""")
+
+    @WITH_GIL
+    def test_tuples_that_lead_back(self):
+        self.is_collected_after("""
+from typedcall.native import _native
+keeper = vars(c)["__typedcall_kept__"]
+_native.tag(c, [("d->d", 2, typedcall.entries(c)[0].address)], ((c, keeper), keeper))
+assert any(keeper in each for each in gc.get_referents(keeper) if type(each) is tuple)
+del keeper
+""")
+
+    @WITH_GIL
+    @support.only_if(scipy is not None)
+    def test_a_low_level_callable_that_leads_back(self):
+        self.is_collected_after("""
+import scipy
+keeper = vars(c)["__typedcall_kept__"]
+function = ctypes.CFUNCTYPE(double, double, double)(lambda x, y: x)
+found = scipy.LowLevelCallable(function)
+found = tuple.__new__(scipy.LowLevelCallable, (*tuple(found)[:2], (keeper,)))
+typedcall.add(c, "dd->d", found)
+del keeper, found
 """)
 
     @support.only_if(sys.version_info >= (3, 10))  # CPython 3.9 does not collect this cycle
