@@ -12,6 +12,7 @@ from adapter_support import nopython_call as compiled
 from narrow_support import functions, outcome
 from support import leaks
 from typedcall import Flags
+from typedcall.native import _native
 
 numba = adapter_support.library("numba")
 numpy = adapter_support.library("numpy")
@@ -250,6 +251,18 @@ class Raising(adapter_support.NumbaCalls):
             LIBC.thrd_create(ctypes.byref(thread), ctypes.c_void_p(once.address), None), 0)
         LIBC.thrd_join(thread, None)
         self.assertIn(KeyError, seen)
+
+    def test_a_thread_s_dictionary_that_a_program_has_changed(self):
+        ctypes.pythonapi.PyThreadState_GetDict.restype = ctypes.py_object
+        known = ctypes.pythonapi.PyThreadState_GetDict()
+        for value in 5, ValueError, object(), None:
+            known["typedcall.raised"] = value
+            with self.subTest(value=value), self.assertRaisesRegex(RuntimeError, "an exception was lost"):
+                _native.raise_again()
+            self.assertNotIn("typedcall.raised", known)
+        known["typedcall.raised"] = ValueError("kept")
+        with self.assertRaisesRegex(ValueError, "kept"):
+            _native.raise_again()
 
     def test_exceptions_do_not_leak(self):
         call, status = compiled(functions.checked_i), compiled(functions.status)

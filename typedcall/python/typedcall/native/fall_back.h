@@ -50,21 +50,18 @@ inline void put_exception_aside() {
 /// change its __context__. Always returns NULL, with an exception set. GIL: held.
 inline PyObject *raise_again() {
   PyObject *const known = PyThreadState_GetDict();
-  PyObject *value = known != nullptr ? PyDict_GetItemString(known, kRaised) : nullptr;
-  if (value == nullptr) {
+  object_ref value = object_ref::steal(PyTC_Look(known, kRaised));
+  if (value && PyDict_DelItemString(known, kRaised) < 0) PyErr_Clear();
+  // C code of other modules can write to the dictionary.
+  if (!value || !PyExceptionInstance_Check(value.get())) {
     PyErr_SetString(
         PyExc_RuntimeError,
         "an exception was lost: it is another thread's, or there was no memory to keep it");
     return nullptr;
   }
-  Py_INCREF(value);
-  if (PyDict_DelItemString(known, kRaised) == 0) {
-    PyObject *const type = reinterpret_cast<PyObject *>(Py_TYPE(value));
-    Py_INCREF(type);
-    PyErr_Restore(type, value, PyException_GetTraceback(value));
-  } else {
-    Py_DECREF(value);
-  }
+  PyObject *const type = reinterpret_cast<PyObject *>(Py_TYPE(value.get()));
+  PyObject *const traceback = PyException_GetTraceback(value.get());
+  PyErr_Restore(object_ref::borrow(type).release(), value.release(), traceback);
   return nullptr;
 }
 
