@@ -74,9 +74,9 @@ def called_by(code):
 
 def nopython_call(function, count=1, **options):
     """Returns a compiled function that calls `function` with `count` arguments."""
-    names = ", ".join("abc"[:count])
-    scope = {"f": function}
-    exec("def call(%s): return f(%s)" % (names, names), scope)
+    names = ", ".join("abcdefghijk"[:count])
+    scope = {"typed": function}
+    exec("def call(%s): return typed(%s)" % (names, names), scope)
     return library("numba").njit(**options)(scope["call"])
 
 

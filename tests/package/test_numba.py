@@ -3,6 +3,7 @@
 import ctypes
 import gc
 import math
+import random
 import unittest
 import warnings
 
@@ -98,6 +99,27 @@ class Calls(unittest.TestCase):
             with self.subTest(signatures=signatures, argument=argument):
                 chosen = self.overloaded(signatures)
                 self.assertEqual(numba.njit(lambda x: chosen(x))(argument), wanted)
+
+    def test_a_thousand_overloads(self):
+        numbers, calls = random.Random(support.seeds.seed(1)), []
+        rows = [*{"".join(numbers.choices("bBhHiIlL", k=11)) for _ in range(1000)}]
+        signatures = [f"{row}->i" for row in rows]
+        made = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_long] * 11)(lambda *given: calls.append("C") or 1)
+
+        def chosen(*given):
+            calls.append("Python")
+            return 1
+
+        address = ctypes.cast(made, ctypes.c_void_p).value
+        typedcall.tag(chosen, signatures, [address] * len(signatures), flags=Flags.ACQUIRES_GIL)
+        compiled = adapter_support.nopython_call(chosen, 11)
+        for value in (1, 2**40):
+            self.assertEqual(compiled(*[value] * 11), 1)
+        # Small ints suit the first overload. For others, compiled code tries some overloads, and Python tries the rest.
+        self.assertEqual(calls, ["C", "Python"])
+        message = refusal(lambda x: chosen(x), 1.5)
+        self.assertIn("and 992 more", message)
+        self.assertLess(len(message), 5000)
 
     def test_results_of_several_types_are_refused(self):
         chosen = adapter_support.offering({"b->b": abs, "l->l": abs})

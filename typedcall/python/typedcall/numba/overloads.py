@@ -140,6 +140,8 @@ def overloads_of(function: Any, entries: list[Entry]) -> tuple[list[Overload], l
 
 
 _CLASSES = {"bool": types.Boolean, "integer": types.Integer, "floating": types.Float, "complex": types.Complex}
+# Compiled code tries so many overloads. Then it calls the Python function, which tries all of them.
+_MOST_STEPS = 32
 # Ranks from typedcall/overload_choice.h.
 _EXACT, _SAFE = 1, 3
 _KINDS = {"bool": "BOOL", "integer": "INT", "floating": "FLOAT", "complex": "COMPLEX"}
@@ -337,4 +339,5 @@ def _choose(
         has_own = own is not None and not takes_truth(given, letters) and not isinstance(given, types.CPointer)
         passed.append(own if is_own and has_own else _plain(given))
     why = f"argument {unboxable[0] + 1} is a {arguments[unboxable[0]]}" if unboxable else ""
-    return Choice(tried if is_open else possible, tuple(passed), first.result_type, first.result, unboxable=why), ""
+    chosen = tried[:_MOST_STEPS] if is_open else possible
+    return Choice(chosen, tuple(passed), first.result_type, first.result, unboxable=why), ""

@@ -87,7 +87,7 @@ class Overloads:
             letters = self._overloads[suited[number]]
             floating = {i for i, each in enumerate(letters) if makes_floating(each)}
             # This overload would convert an int that was too large for an earlier one to a float.
-            if [each for each in opened if each <= floating]:
+            if floating and [each for each in opened if each <= floating]:
                 continue
             fits = [misfits.get(i, True) if i in floating else _fit_of(ranges[i], each)
                     for i, each in enumerate(letters)]
