@@ -1,6 +1,7 @@
 """The reference for sets of overloads of all types: docs/ABI.md, 8.7 to 8.10, for values of known kinds. It must not use
 the package. A value is (kind, value), and a kind is a key of RANKS."""
 import ctypes
+import platform
 import struct
 
 OWN, EXACT, NEAR, SAFE = range(4)
@@ -80,6 +81,11 @@ def choose(overloads, arguments):
     return "OverflowError" if too_large else "TypeError"
 
 
+def unpadded(long_double):
+    """Returns the bytes of a long double with zeros for its padding, which x86 has."""
+    return long_double[:10].ljust(16, b"\0") if platform.machine() in ("x86_64", "i686") else long_double
+
+
 def passed(given, letters):
     """Returns the bytes of the C argument, without padding. An object may have any address."""
     value = given[1]
@@ -93,5 +99,5 @@ def passed(given, letters):
         return b""
     parts = [complex(value).real, complex(value).imag] if letters[0] == "Z" else [float(value)]
     made = {"f": lambda part: bytes(ctypes.c_float(part)), "d": lambda part: struct.pack("=d", part),
-            "g": lambda part: bytes(ctypes.c_longdouble(part))[:10].ljust(16, b"\0")}[letters[-1]]
+            "g": lambda part: unpadded(bytes(ctypes.c_longdouble(part)))}[letters[-1]]
     return b"".join(map(made, parts))

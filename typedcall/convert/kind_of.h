@@ -80,8 +80,9 @@ inline bool is_numpy_complex(const PyTypeObject *type) {
   return false;
 }
 
-/// True for an array of NumPy with complex elements. Sets no exception.
-inline bool is_complex_array(PyObject *object) {
+/// True for an array of NumPy with complex elements. Sets no exception. Not inline, because its
+/// buffer would be in the frame of every call that ranks an object.
+TYPEDCALL_RARE inline bool is_complex_array(PyObject *object) {
   if (std::strcmp(Py_TYPE(object)->tp_name, "numpy.ndarray") != 0) return false;
   Py_buffer view;
   if (PyObject_GetBuffer(object, &view, PyBUF_RECORDS_RO) < 0) {
