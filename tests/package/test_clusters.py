@@ -57,6 +57,32 @@ class Functions(cluster_support.Processes):
             again = pickle.loads(data)
             self.assertEqual((again.address, again.signature, again(4)), (f.address, "l->l", 5))
 
+    @support.ON_CPYTHON  # there is no Numba for PyPy
+    def test_a_numba_cfunc_is_pickled_by_its_own_module(self):
+        adapter_support.library("numba")
+        adapter_support.library("numpy")
+        self.write("cfuncs.py", "import numba\n@numba.cfunc('float64(float64)')\ndef half(x):\n    return x / 2\n"
+                   "class Of:\n    half = half\ndef local():\n    return numba.cfunc('float64(float64)')(lambda x: x)\n")
+        sys.path.insert(0, self.path())
+        self.addCleanup(sys.path.remove, self.path())
+        self.addCleanup(sys.modules.pop, "cfuncs", None)
+        half = importlib.import_module("cfuncs").half
+        for made in (typedcall.resolve(half, "d->d"), typedcall.ufunc(half)):
+            self.assertIn(b"cfuncs", pickle.dumps(made))
+            self.assertEqual(self.read(made, "found(5.0)"), "2.5")
+            self.assertIn("ImportError: cfuncs.half comes from a pickle", self.read(made, "found(5.0)", [FOLDER]))
+        # A cfunc that its module does not have is pickled itself, if it can be.
+        with self.assertRaises((pickle.PicklingError, AttributeError)):
+            pickle.dumps(typedcall.resolve(sys.modules["cfuncs"].local(), "d->d"))
+
+    @support.ON_CPYTHON
+    def test_a_low_level_callable_says_what_to_pickle(self):
+        adapter_support.library("scipy")
+        made = typedcall.low_level_callable(functions.half)
+        for way in (pickle.dumps, lambda each: pickle.dumps(each, 0), copy.copy, copy.deepcopy):
+            with self.assertRaisesRegex(TypeError, "'double \\(double\\)' holds an address, .* pickle the typed function"):
+                way(made)
+
     def test_names_in_pickles_stay(self):
         # Other versions of the package must be able to read such pickles.
         names = [name for operation, name, _ in pickletools.genops(

@@ -8,7 +8,7 @@ from typing import Any
 
 from typedcall.calling.choose import offered, usable
 from typedcall.record.c_text import parse_declaration
-from typedcall.record.capsules import make_capsule, need_capsules
+from typedcall.record.capsules import capsule_name, make_capsule, need_capsules
 from typedcall.record.codes import answers
 from typedcall.record.records import Entry, Flags, has_buffers, parse_signature
 
@@ -91,6 +91,12 @@ def _class() -> Any:
         def typed_flags(self) -> Flags:
             """The flags of the entry."""
             return Flags(tuple.__getitem__(self, 4))
+
+        def __reduce__(self) -> Any:
+            raise TypeError(
+                f"a LowLevelCallable of {capsule_name(tuple.__getitem__(self, 0))!r} holds an address, which another "
+                "process cannot use: pickle the typed function, and call low_level_callable() there"
+            )
 
     return TypedLowLevelCallable
 

@@ -129,6 +129,11 @@ def import_path(function: Any) -> tuple[str, str] | None:
     """Returns the module's name and the path in the module that leads to `function`, such as "Class.name". Returns
     None if there is no such path."""
     names = [text_attribute(function, "__name__"), text_attribute(function, "__qualname__")]
+    # A cfunc of Numba names Numba's own module; the function that it is made from names the user's.
+    wrapped = attribute(function, "__wrapped__")
+    found = None if wrapped is None else _path_in(module_of(wrapped), function, names)
+    if found is not None:
+        return found
     module = module_of(function)
     if attribute(function, "__module__") is None and is_a(function, types.BuiltinFunctionType):
         # For a static method in C, only `__reduce__` names the class: (getattr, (class, name)).
@@ -136,6 +141,11 @@ def import_path(function: Any) -> tuple[str, str] | None:
         module = module_of(reduced[1][0]) if is_a(reduced, tuple) else None
     elif attribute(function, "__module__") is None:
         module = _extension_that_has(function, names[0])
+    return _path_in(module, function, names)
+
+
+def _path_in(module: Any, function: Any, names: list[str | None]) -> tuple[str, str] | None:
+    """Returns the module's name and the first of these paths that leads to `function`, or None."""
     if module is None:
         return None
     # The script is __main__ in every process. A child process of multiprocessing also has it under another name.
