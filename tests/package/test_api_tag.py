@@ -6,6 +6,7 @@ import sys
 import unittest
 import weakref
 
+import adapter_support
 import support
 import typedcall
 from typedcall import Flags
@@ -81,9 +82,46 @@ class Tag(Tagged):
         self.assertEqual(len(typedcall.entries(plain.half)), 1)
         with self.assertRaisesRegex(ValueError, "half is tagged already: 'd->d'"):
             typedcall.tag(plain.half, "d->d", address_of("half_differs"))
+        with self.assertRaisesRegex(
+                ValueError, "^plain_functions.half is tagged already: 'd->d' at 0x[0-9a-f]+, no flags \\(overload 1 of 1\\), "
+                "stands, 'd->d' at 0x[0-9a-f]+, THREAD_SAFE\\|PURE \\(of 1\\), was offered; to replace the tag, call untag"):
+            typedcall.tag(plain.half, "d->d", address_of("half"), flags=Flags.PURE | Flags.THREAD_SAFE)
         with self.assertRaisesRegex(ValueError, "tagged already"):
             typedcall.tag(plain.half, "d->d", address_of("half"), flags=Flags.PURE)
         self.assertEqual(typedcall.resolve(plain.half, "d->d").address, address_of("half"))
+
+    @support.ON_CPYTHON
+    def test_after_a_conflict_untag_makes_room(self):
+        def own(x):
+            return x
+
+        class Called:
+            def __call__(self, x):
+                return x
+
+        for each, name in ((own, r"\S+\.own"), (Called(), "a 'Called' object")):
+            typedcall.tag(each, "d->d", address_of("half"))
+            with self.assertRaisesRegex(ValueError, f"^{name} is tagged already: .*, PURE .* call untag"):
+                typedcall.tag(each, "d->d", address_of("half"), flags=Flags.PURE)
+            self.assertTrue(typedcall.untag(each))
+            typedcall.tag(each, "d->d", address_of("half"), flags=Flags.PURE)
+            self.assertEqual(typedcall.entries(each)[0].flags, Flags.PURE)
+
+    def test_a_pointer_of_another_type_has_a_way_out(self):
+        import ctypes
+
+        pointer = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_void_p)(address_of("half"))
+        with self.assertRaisesRegex(TypeError, "it is 'P->d'; .* pass ctypes.cast\\(f, ctypes.c_void_p\\)$"):
+            typedcall.tag(lambda x: x, "double (intptr_t)", pointer)
+        f = lambda x: x  # noqa: E731
+        typedcall.tag(f, "double (intptr_t)", ctypes.cast(pointer, ctypes.c_void_p))
+        self.assertEqual(len(typedcall.signatures(f)), 1)
+        if not support.IS_PYPY:
+            with self.assertRaisesRegex(TypeError, "it is 'l->l'; .* pass typedcall.entries\\(f\\)\\[0\\].address$"):
+                typedcall.tag(lambda x: x, "d->d", typed.inc)
+        ffi = adapter_support.library("cffi").FFI()
+        with self.assertRaisesRegex(TypeError, r"it is 'i->d'; .* pass ffi.cast\('void \*', f\)$"):
+            typedcall.tag(lambda x: x, "d->d", ffi.cast("double(*)(int)", address_of("half")))
 
     def test_a_conflict_shows_where_the_overloads_begin_to_differ(self):
         half = address_of("half")

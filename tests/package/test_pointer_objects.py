@@ -3,6 +3,7 @@ a ctypes call."""
 import ctypes
 import unittest
 
+import adapter_support
 import support
 import typedcall
 
@@ -42,6 +43,57 @@ class PointerObjects(unittest.TestCase):
                 for pointer, wanted in pointers:
                     with self.subTest(call=call, pointer=pointer):
                         self.assertEqual(call(pointer), wanted)
+
+    def test_the_message_names_what_to_pass_instead(self):
+        for name in ("address", "address_const"):
+            for call in ways(name):
+                with self.assertRaisesRegex(TypeError, "not 'CArgObject'; pass the object itself, without byref"):
+                    call(ctypes.byref(self.numbers))
+                with self.assertRaisesRegex(TypeError, r"not 'int'; for an address, pass ctypes.c_void_p\(address\)"):
+                    call(self.at)
+
+    @support.ON_CPYTHON  # typed functions take no pointers on PyPy
+    def test_the_message_of_a_pointer_to_ints_names_what_to_pass_instead(self):
+        def written(pointer):
+            raise AssertionError("the C function takes it")
+
+        entry, = typedcall.entries(functions.address)
+        typedcall.tag(written, "&i->" + entry.signature.partition(">")[2], entry.address, flags=entry.flags)
+        call = typedcall.resolve(written, typedcall.signatures(written)[0])
+        number = ctypes.c_int(3)
+        pointer = ctypes.pointer(number)
+        at = ctypes.addressof(number)
+        for wrong, said in (
+            (ctypes.byref(number), "not 'CArgObject'; pass the object itself, without byref"),
+            (pointer, r"not of '&<i' \(8 bytes\); pass its \.contents"),
+            (at, r"not 'int'; for an address, pass ctypes.TYPE.from_address\(address\)"),
+        ):
+            with self.subTest(said), self.assertRaisesRegex(TypeError, said):
+                call(wrong)
+        for right in (number, pointer.contents, ctypes.c_int.from_address(at)):
+            self.assertEqual(call(right), at)
+
+    @support.ON_CPYTHON
+    def test_the_message_of_a_cffi_pointer_names_what_to_pass_instead(self):
+        ffi = adapter_support.library("cffi").FFI()
+        pointer, numbers = ffi.new("int *"), ffi.new("int[2]")
+        at = int(ffi.cast("intptr_t", pointer))
+        for call in ways("address"):
+            for wrong in (pointer, numbers, ffi.cast("void *", pointer)):
+                with self.assertRaisesRegex(TypeError, r"; pass ffi\.buffer\(pointer, size\)$"):
+                    call(wrong)
+            self.assertEqual(call(ffi.buffer(pointer)), at)
+            self.assertEqual(call(ffi.buffer(ffi.cast("void *", pointer), 4)), at)
+
+        def written(pointer):
+            raise AssertionError("the C function takes it")
+
+        entry, = typedcall.entries(functions.address)
+        typedcall.tag(written, "&i->" + entry.signature.partition(">")[2], entry.address, flags=entry.flags)
+        call = typedcall.resolve(written, typedcall.signatures(written)[0])
+        with self.assertRaisesRegex(TypeError, r"; pass memoryview\(ffi\.buffer\(pointer, size\)\)\.cast\('i'\)$"):
+            call(pointer)
+        self.assertEqual(call(memoryview(ffi.buffer(pointer, 4)).cast("i")), at)
 
     def test_null(self):
         for name in ("address", "address_const"):

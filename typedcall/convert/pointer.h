@@ -131,13 +131,42 @@ inline bool items_fit(const Py_buffer &view, const pointer_wanted &wanted) {
   return wanted.type.code != PyNativeType_BOOL || items_are_bools(view, wanted.is_const);
 }
 
+/// Sets the TypeError for an object that is not a buffer, and names what to pass in its place.
+TYPEDCALL_COLD inline void refuse_pointer(PyObject *object, const pointer_wanted &wanted,
+                                          bool has_items) {
+  const char *name = Py_TYPE(object)->tp_name, *code = PyNativeCode_Letters(wanted.type.code);
+  const PyNativeKind kind = PyNativeCode_Kind(wanted.type.code);
+  const bool is_int = kind == PyNativeKind_SIGNED || kind == PyNativeKind_UNSIGNED;
+  char advice[100] = "";
+  if (PyUnicode_Check(object)) {
+    if (wanted.type.is_pointer && is_int && PyNativeCode_Size(wanted.type.code) == 1) {
+      PyOS_snprintf(advice, sizeof(advice), "; a str is passed for const char * only");
+    }
+  } else if (!has_items) {
+    // Only a capsule has such a pointer.
+  } else if (std::strcmp(name, "CArgObject") == 0) {
+    PyOS_snprintf(advice, sizeof(advice), "; pass the object itself, without byref()");
+  } else if (std::strncmp(name, "_cffi_backend", 13) == 0) {
+    PyOS_snprintf(advice, sizeof(advice),
+                  wanted.type.is_pointer ? "; pass memoryview(ffi.buffer(pointer, size)).cast('%s')"
+                                         : "; pass ffi.buffer(pointer, size)",
+                  code);
+  } else if (PyLong_Check(object)) {
+    PyOS_snprintf(advice, sizeof(advice), "; for an address, pass ctypes.%s(address)",
+                  wanted.type.is_pointer ? "TYPE.from_address" : "c_void_p");
+  }
+  PyErr_Format(PyExc_TypeError, "%sa capsule named '%s' or None is needed, not '%.100s'%s",
+               has_items ? "a buffer, " : "", wanted.name, name, advice);
+}
+
 inline bool buffer_fits(const Py_buffer &view, const pointer_wanted &wanted) {
   const PyNativeType item = {wanted.type.code, 0};
   if (wanted.type.is_pointer &&
       !is_buffer_of(item, view.format, static_cast<std::size_t>(view.itemsize))) {
-    PyErr_Format(PyExc_TypeError, "a buffer of '%s' items is needed, not of '%.50s' (%zd bytes)",
-                 PyNativeCode_Letters(wanted.type.code), view.format != nullptr ? view.format : "B",
-                 view.itemsize);
+    const char *format = view.format != nullptr ? view.format : "B";
+    PyErr_Format(PyExc_TypeError, "a buffer of '%s' items is needed, not of '%.50s' (%zd bytes)%s",
+                 PyNativeCode_Letters(wanted.type.code), format, view.itemsize,
+                 *format == '&' ? "; pass its .contents" : "");
     return false;
   }
 #ifdef PYPY_VERSION
@@ -200,12 +229,7 @@ TYPEDCALL_OUT_OF_LINE inline bool pointer_from_python(PyObject *object,
       !wanted.type.is_pointer ||
       (kind != PyNativeKind_OBJECT && kind != PyNativeKind_STRING && kind != PyNativeKind_POINTER);
   if (!has_items || !PyObject_CheckBuffer(object)) {
-    const bool is_text = PyUnicode_Check(object) && wanted.type.is_pointer &&
-                         (kind == PyNativeKind_SIGNED || kind == PyNativeKind_UNSIGNED) &&
-                         PyNativeCode_Size(wanted.type.code) == 1;
-    PyErr_Format(PyExc_TypeError, "%sa capsule named '%s' or None is needed, not '%.100s'%s",
-                 has_items ? "a buffer, " : "", wanted.name, Py_TYPE(object)->tp_name,
-                 is_text ? "; a str is passed for const char * only" : "");
+    refuse_pointer(object, wanted, has_items);
     return false;
   }
   const int writable = wanted.is_const ? 0 : PyBUF_WRITABLE;

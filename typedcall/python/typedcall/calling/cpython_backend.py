@@ -4,7 +4,7 @@ from __future__ import annotations
 import weakref
 from typing import TYPE_CHECKING, Any, Callable
 
-from typedcall.places.tagging import Row
+from typedcall.places.tagging import Row, conflict
 from typedcall.record.codes import WHY_NOTHING
 from typedcall.record.records import HANDLED, Entry, Flags, row_of
 from typedcall.tools.identity import IdentityTable
@@ -55,7 +55,14 @@ _tags: IdentityTable[tuple[list[Row] | None, Any]] = IdentityTable()
 
 def tag(f: Any, rows: list[Row], kept: Any) -> None:
     """See _native.tag()."""
-    is_new = _native.tag(f, rows, kept)
+    try:
+        is_new = _native.tag(f, rows, kept)
+    except ValueError as error:
+        present = own_entries(f)
+        present = [entry for entry in present if entry.place == present[0].place]
+        if "is tagged already: " in str(error) and list(map(row_of, present)) not in ([], rows):
+            raise conflict(f, present, rows) from None
+        raise
     if _native.kept_by(f) is not None:
         kept = None  # `f` already keeps the objects, and this table never frees any
     if not is_new:

@@ -21,6 +21,9 @@ _KINDS = (
 )
 
 
+#: How a program gets the bare address of a function, by the place of its entry.
+_ADDRESS_OF = {"cffi": "ffi.cast('void *', f)", "ctypes": "ctypes.cast(f, ctypes.c_void_p)"}
+
 #: An address, its flags, and the object that keeps it valid.
 _Read = tuple[int, Flags, Any]
 
@@ -77,6 +80,8 @@ def _of_entries(pointer: Any, signature: str, found: list[Entry], told: int) -> 
     raise TypeError(
         f"{show(pointer)} is not a C function of '{signature}'; it is "
         + few([f"'{entry.signature}'" for entry in found])
+        + "; to tag its address with another type, pass "
+        + _ADDRESS_OF.get(found[0].place, "typedcall.entries(f)[0].address")
     )
 
 

@@ -9,10 +9,10 @@ from typing import Any, Callable
 from typedcall.places.pointers import read_pointer
 from typedcall.record.c_text import parse_declaration
 from typedcall.record.codes import CASTINGS, CODES
-from typedcall.record.records import Entry, parse_signature
-from typedcall.tools.foreign import exact_text, is_a, show, type_name, type_of
+from typedcall.record.records import OF_TAGS, Entry, Flags, parse_signature, row_of
+from typedcall.tools.foreign import exact_text, is_a, name_of, show, type_name, type_of
 
-__all__ = ["Row", "bound_method_error", "kept_by_tag", "read_flags", "read_rows", "read_texts"]
+__all__ = ["Row", "bound_method_error", "conflict", "kept_by_tag", "read_flags", "read_rows", "read_texts"]
 
 #: A row of a tag: signature, flags and address.
 Row = tuple[str, int, int]
@@ -65,6 +65,19 @@ def bound_method_error(f: Any) -> TypeError:
     return TypeError(
         f"{show(f)} is a new object on each access, and its tag would die with it: tag its "
         "__func__, or an object that stays"
+    )
+
+
+def conflict(f: Any, present: list[Entry], rows: list[Row]) -> ValueError:
+    """Returns the ValueError that tag() raises if `f` has other entries than these rows."""
+    pairs = list(zip(map(row_of, present), rows))
+    at = next((i for i, (old, new) in enumerate(pairs) if old != new), len(pairs) - 1)
+    (text, flags, address), (offered, new_flags, new_address) = pairs[at]
+    is_tag = all(entry.place in OF_TAGS for entry in present)
+    return ValueError(
+        f"{name_of(f)} is tagged already: '{text}' at {address:#x}, {Flags(flags).text} (overload {at + 1} of "
+        f"{len(present)}), stands, '{offered}' at {new_address:#x}, {Flags(new_flags).text} (of {len(rows)}), was "
+        "offered" + ("; to replace the tag, call untag() first" if is_tag else "")
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Callable, NamedTuple
 
 from typedcall.native import _native
-from typedcall.places.tagging import Row, bound_method_error, kept_by_tag
+from typedcall.places.tagging import Row, bound_method_error, conflict, kept_by_tag
 from typedcall.pypy.function import TypedFunction
 from typedcall.pypy.originals import wrapper_of
 from typedcall.pypy.pointers import why_not
@@ -115,23 +115,16 @@ def tag(f: Any, rows: list[Row], kept: Any) -> None:
     for i, row in enumerate(rows):
         _native.check(*row, i, name_of(f))
     function = _wrapper(f)
-    existing = [row_of(each) for each in own_entries(f) if not _is_told_by(each, rows)]
-    if existing == rows:
+    present = [each for each in own_entries(f) if not _is_told_by(each, rows)]
+    if list(map(row_of, present)) == rows:
         tagged = _tags.get(function)
         if tagged is not None:
             # A new tuple is made, because functions that were resolved before keep the old one.
             both = kept_by_tag(function, [tagged.keep_alive or (), kept or ()])
             _tags.put(function, _Tag(rows, both))
         return
-    if existing:
-        pairs = list(zip(existing, rows))
-        at = next((i for i, (old, new) in enumerate(pairs) if old != new), len(pairs) - 1)
-        (text, flags, address), (offered, new_flags, new_address) = pairs[at]
-        raise ValueError(
-            f"{name_of(f)} is tagged already: '{text}' at {address:#x}, {Flags(flags).text} (overload "
-            f"{at + 1} of {len(existing)}), stands, '{offered}' at {new_address:#x}, "
-            f"{Flags(new_flags).text} (of {len(rows)}), was offered"
-        )
+    if present:
+        raise conflict(f, present, rows)
     _tags.put(function, _Tag(rows, kept))
 
 
