@@ -57,7 +57,17 @@ class TypedFunctions(unittest.TestCase):
 
     @support.ON_CPYTHON  # PyPy calls through cffi, which does not pass pointers
     def test_without_a_value(self):
-        typed = typedcall.resolve(functions.check, "dP->i")
+        for asked in ("dP->i", "dP->v"):
+            self.check_without_a_value(asked)
+        with self.assertRaisesRegex(TypeError, r"does not offer 'dP->v'; it offers 'dP->i' \(may fall back\)"):
+            typedcall.resolve(functions.check, "dP->v", capabilities=0)
+        # Here the last pointer is the place of a result, and an int that is no status is a result.
+        for function, asked in ((functions.root, "d&d->v"), (functions.narrow, "i->v")):
+            with self.assertRaisesRegex(TypeError, f"does not offer '{asked}'"):
+                typedcall.resolve(function, asked)
+
+    def check_without_a_value(self, asked):
+        typed = typedcall.resolve(functions.check, asked)
         self.assertIsNone(typed(1.0, None))
         with self.assertRaisesRegex(ValueError, "no result for these arguments"):
             typed(-1.0, None)

@@ -218,6 +218,63 @@ class Sink(unittest.TestCase):
         made = typedcall.ufunc(both, signature="(n)->(n),(n)")
         self.assertEqual([each.tolist() for each in made([1.0, 2.0])], [[1.0, 2.0], [-1.0, -2.0]])
 
+    def test_arrays_without_lengths(self):
+        double, pointer, size = ctypes.c_double, ctypes.POINTER(ctypes.c_double), ctypes.c_ssize_t
+        behind = "and NumPy does not know the lengths of these arrays: offer a C function with a Py_ssize_t of its own behind each pointer, "
+        whole = [(pointer, size, pointer, size), (double, pointer, size), (pointer, size, double, pointer, size)]
+
+        def reverse(x, count, y, _):
+            for i in range(count):
+                y[i] = x[count - 1 - i]
+
+        def scaled(x, count, by, y, _):
+            for i in range(count):
+                y[i] = x[i] * by
+
+        for text, advice, prototype, of_rows, given, wanted in (
+            ("void (const double *, int, double *)",
+             f"takes &kd, &d, {behind}'*kd*d->v', if 'i' is their length, for signature='(n)->(n)'",
+             (None, *whole[0]), reverse, ([1.0, 2.0],), [2.0, 1.0]),
+            ("void (const double *, int, double *, int)",
+             f"takes &kd, &d, {behind}'*kd*d->v', if 'ii' are their lengths, for signature='(n)->(n)'",
+             (None, *whole[0]), reverse, ([1.0, 2.0],), [2.0, 1.0]),
+            ("void (const double *, double *)",
+             f"takes &kd, &d, {behind}'*kd*d->v', for signature='(n)->(n)'",
+             (None, *whole[0]), reverse, ([1.0, 2.0],), [2.0, 1.0]),
+            ("double (double, const double *, long)",
+             f"takes &kd, {behind}'d*kd->d', if 'l' is their length, for signature='(),(n)->()'",
+             (double, *whole[1]), lambda by, x, count: by * sum(x[:count]), (3.0, [1.0, 2.0]), 9.0),
+            ("void (const double *, size_t, double, double *)",
+             f"takes &kd, &d, {behind}'*kdd*d->v', if 'N' is their length, for signature='(n),()->(n)'",
+             (None, *whole[2]), scaled, ([1.0, 2.0], 3.0), [3.0, 6.0]),
+        ):
+            with self.subTest(text):
+                made = ctypes.CFUNCTYPE(*prototype)(of_rows)
+                address = ctypes.cast(made, ctypes.c_void_p)
+
+                def tagged(*arguments):
+                    raise NotImplementedError
+
+                typedcall.tag(tagged, text, address, flags=typedcall.Flags.ACQUIRES_GIL)
+                with self.assertRaises(TypeError) as raised:
+                    typedcall.ufunc(tagged)
+                self.assertIn(advice, str(raised.exception))
+                # Follow the suggestion in the message.
+                rows, signature = str(raised.exception).split("behind each pointer, '")[1].split("'")[0], advice.split("signature='")[1]
+                typedcall.untag(tagged)
+                typedcall.tag(tagged, rows, address, flags=typedcall.Flags.ACQUIRES_GIL)
+                self.assertEqual(typedcall.ufunc(tagged, signature=signature[:-1])(*given).tolist(), wanted)
+
+    def test_pointers_to_no_numbers(self):
+        for signature in ("&kd->v", "d&P->v", "&O->d", "&ks->d"):
+            with self.subTest(signature):
+                def tagged(*arguments):
+                    raise NotImplementedError
+
+                typedcall.tag(tagged, signature, ctypes.cast(ctypes.CFUNCTYPE(None)(lambda: None), ctypes.c_void_p))
+                with self.assertRaisesRegex(TypeError, "has types other than numbers|has no arguments or no result"):
+                    typedcall.ufunc(tagged)
+
     def test_as_many_arrays_as_numpy_takes(self):
         most = 64 if numpy.__version__ >= "2" else 32
 

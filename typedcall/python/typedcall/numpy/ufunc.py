@@ -48,11 +48,23 @@ def _arrays(entry: Entry) -> list[str]:
     return [] if result == "v" or not arguments else arguments + [result]
 
 
-def _written_to(arguments: list[str]) -> str:
-    """Suggests alternatives to a function that writes through pointers."""
+def _has_dtype(letters: str) -> bool:
+    try:
+        dtype_of(letters)
+    except ValueError:
+        return False
+    return True
+
+
+def _written_to(arguments: list[str], result: str) -> str:
+    """Suggests alternatives to a function that takes pointers to numbers."""
     places = [each for each in arguments if is_place(each)]
-    if not places:
+    pointed = [each for each in arguments if kind_of(each) == "pointer"]
+    results = [] if result == "v" else [result]
+    if not pointed or not all([_has_dtype(pointee(each)) for each in arguments + results]):
         return ""
+    if len(pointed) > len(places):
+        return _lengthless(arguments, result) if places or results else ""
     read = [each for each in arguments if each not in places]
     rows = "".join("*k" + pointee(each) for each in read) + "".join("*" + pointee(each) for each in places)
     core = ",".join(["(n)"] * len(read)) + "->" + ",".join(["(n)"] * len(places))
@@ -60,21 +72,30 @@ def _written_to(arguments: list[str]) -> str:
             f"'{''.join(read)}->{pointee(places[0])}', or one of rows, '{rows}->v', for signature='{core}'")
 
 
+def _lengthless(arguments: list[str], result: str) -> str:
+    """Suggests rows to a function that reads arrays through pointers. An int behind a pointer may be its length."""
+    pointed = [each for each in arguments if kind_of(each) == "pointer"]
+    lengths = {at for at, letters in enumerate(arguments)
+               if at and arguments[at - 1] in pointed and kind_of(letters) in ("signed", "unsigned")}
+    rows = [letters.replace("&", "*") for at, letters in enumerate(arguments) if at not in lengths]
+    outputs = [letters for letters in rows if letters[0] == "*" and letters[1] != "k"]
+    core = ",".join(["(n)" if letters[0] == "*" else "()" for letters in rows if letters not in outputs])
+    outs = ",".join(["(n)"] * len(outputs) + ["()"] * (result != "v"))
+    left = "".join([arguments[at] for at in sorted(lengths)])
+    which = f", if '{left}' {'is their length' if len(lengths) == 1 else 'are their lengths'}" if lengths else ""
+    return (f"takes {few(pointed)}, and NumPy does not know the lengths of these arrays: offer a C function with a "
+            f"Py_ssize_t of its own behind each pointer, '{''.join(rows)}->{result}'{which}, for "
+            f"signature='{core}->{outs}'")
+
+
 def _no_numbers(entry: Entry) -> str:
-    # Kept short: if memory runs out, CPython 3.11 cannot exit a `try` statement that is far from the start of its
-    # function.
-    written_to = _written_to(entry.python_types()[0])
+    written_to = _written_to(*entry.python_types())
     if written_to:
         return written_to
     letters = _arrays(entry)
     if not letters:
         return "has no arguments or no result"
-    try:
-        for each in letters:
-            dtype_of(each)
-    except ValueError:
-        return "has types other than numbers"
-    return ""
+    return "" if all(map(_has_dtype, letters)) else "has types other than numbers"
 
 
 class _Loop(NamedTuple):

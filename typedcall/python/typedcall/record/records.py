@@ -139,7 +139,10 @@ def has_buffers(entry: Entry) -> bool:
 def falling_back(signature: str) -> str | None:
     """Returns the signature of the entry with FALLS_BACK that has this signature in Python, or None."""
     arguments, result = parse_signature(signature)
-    if result == "v" or codes.pointee(result) != result:
+    if result == "v":
+        # The last pointer would be the place of a result.
+        return None if arguments and codes.is_place(arguments[-1]) else "".join(arguments) + "->i"
+    if codes.pointee(result) != result:
         return None
     return "".join(arguments) + f"&{result}->i"
 

@@ -155,7 +155,7 @@ def source(f: Any, signature: str, *, flags: int = 0) -> Any:
         text = "".join(arguments) + ("&?->i" if result == "?" else "->i")
         ways = [(text, given | Flags.NEEDS_THREAD | Flags.MAY_RAISE | Flags.RETURNS_STATUS)]
     text = falling_back(signature) or ""
-    if text and given & PROMISES == PROMISES:
+    if text and result != "v" and given & PROMISES == PROMISES:
         ways.insert(0, (text, given | Flags.FALLS_BACK))
     made = functools.partial(f)
     made.__name__ = name or "tvm_ffi_function"  # type: ignore[attr-defined]
