@@ -181,6 +181,18 @@ class Rows(unittest.TestCase):
         self.assertFalse({other for _, other in passed} & {each.ctypes.data for each in x})
 
 
+    def test_a_struct_of_numpy_that_is_not_known(self):
+        # NumPy marks such a ufunc as an ordinary one, so its other fields count as unknown, too.
+        from typedcall.numpy._numpy_bridge import make_ufunc
+
+        half = typedcall.entries(support.build("typed_functions").half)[0]
+        row = (half.signature, int(half.flags), half.address, half.keep_alive, None, (("d", 0, -1, -1, None),))
+        types = bytes([numpy.dtype("d").num] * 2)
+        for _ in range(100):
+            with self.assertRaisesRegex(ImportError, "does not know NumPy's ufuncs"):
+                make_ufunc("half", "", (row,), types, 1, 1, core="()->()")
+
+
 class Elements(unittest.TestCase):
     """Loops over numbers read an element before they write it, and NumPy copies arrays that are shifted."""
 
