@@ -30,6 +30,7 @@ void fill(double *out, int n) { for (int i = 0; i < n; ++i) out[i] = i + 1; }
 double first(const double *x) { return x ? *x : -1; }
 int second(const int *x) { return x[1]; }
 const int *after(const int *x) { return x + 1; }
+int colored(unsigned color) { return 10 * color; }
 double at(const void *x) { return x ? *(const double *)x : -1; }
 void *same(void *x) { return x; }
 double call(double (*function)(double), double x) { return function(x); }
@@ -116,11 +117,16 @@ class Complex(Library):
         cffi = adapter_support.library("cffi")
         ffi = cffi.FFI()
         ffi.cdef("float _Complex times_i(float _Complex); double _Complex times_i_wide(double _Complex);"
-                 "double first(double *); int printf(const char *, ...);")
+                 "double first(double *); int printf(const char *, ...); enum color { RED, GREEN };"
+                 "int colored(enum color); struct pair; double at(struct pair *);")
         library = ffi.dlopen(str(self.file))
         wide, narrow, first, printf = library.times_i_wide, library.times_i, library.first, ffi.dlopen(None).printf
         self.assertEqual(numba.njit(lambda z: wide(z))(1 + 2j), -2 + 1j)
         self.assertEqual(numba.njit(lambda z: narrow(z))(numpy.complex64(1 + 2j)), -2 + 1j)
+        # Numba lacks these types, too.
+        colored, at = library.colored, library.at
+        self.assertEqual(numba.njit(lambda n: colored(n))(3), 30)
+        self.assertEqual(numba.njit(lambda x: at(x.ctypes))(numpy.array([2.5])), 2.5)
         self.assertIsInstance(numba.typeof(first), numba.types.ExternalFunctionPointer)
         with self.assertRaisesRegex(TypeError, "vararg function is not supported"):  # Numba's own text
             numba.njit(lambda x: printf(x))(1)

@@ -171,18 +171,47 @@ class OfNone(unittest.TestCase):
         of_dict(table, 2)
         self.assertEqual(seen, [("l->i", 2**53 + 1), ("Python", None)])
 
-        @numba.njit
-        def with_default(x=None):
-            return functions.is_true(x) if x is not None else False
+        @numba.experimental.jitclass([("value", numba.optional(numba.int64))])
+        class Box:
+            def __init__(self, value):
+                self.value = value
+
+        seen.clear()
+        of_box = numba.njit(lambda box: function(box.value))
+        of_box(Box(2**53 + 1))
+        of_box(Box(None))
+        self.assertEqual(seen, [("l->i", 2**53 + 1), ("Python", None)])
+
+    def test_defaults_of_compiled_functions(self):
+        function, seen = recording(["d->i", "l->i"])
+        flag, flags = recording(["?->i"])
 
         @numba.njit
         def with_int(x=3):
             return function(x)
 
-        seen.clear()
+        @numba.njit
+        def with_none(x=None):
+            return flag(x)
+
         with_int()
         with_int(4)
-        self.assertEqual(seen, [("l->i", 3), ("l->i", 4)])
+        with_none()
+        with_none(4)
+        self.assertEqual((seen, flags), ([("l->i", 3), ("l->i", 4)], [("?->i", False), ("?->i", True)]))
+        with self.assertRaisesRegex(numba.TypingError, "none cannot be passed as double"):
+            numba.njit(lambda: function(None))()
+
+    def test_as_many_arguments_as_there_may_be(self):
+        function, seen = recording(["i" * 126 + "->i"])
+        given = ", ".join(["1"] * 125)
+        scope = {"f": function}
+        exec(f"def one(a, is_none):\n    x = None if is_none else a\n    return f({given}, x)\n"
+             f"def two(a, is_none):\n    x = None if is_none else a\n    return f({given[3:]}, x, x)", scope)
+        numba.njit(scope["one"])(2, True)
+        self.assertEqual(seen, [("Python", *[1] * 125, None)])
+        with self.assertRaisesRegex(numba.TypingError, "too many arguments for Optionals"):
+            numba.njit(scope["two"])(2, True)
 
     def test_in_other_threads(self):
         @numba.njit(parallel=True)

@@ -20,10 +20,12 @@ from typedcall.numba.refusals import narrower, why_not
 from typedcall.record.choice import Step, steps
 from typedcall.record.codes import (
     CODES,
+    c_letters,
     is_buffer,
     is_place,
     kind_of,
     letters_for,
+    parse_signature,
     pointee,
     rank,
 )
@@ -251,6 +253,11 @@ def select(
     if choice is None or not optional:
         return choice, reason
     same = [overload for overload in overloads if len(overload.letters) == len(arguments)]
+    try:
+        # The plan for the Python function has a bool for each Optional.
+        parse_signature("".join(c_letters(choice.steps[0].overload.letters) + ["?"] * len(optional)) + "->v")
+    except ValueError:
+        return None, "it has too many arguments for Optionals"
     absent = []
     for i in optional:
         letters = same[0].letters[i]
