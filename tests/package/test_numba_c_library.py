@@ -132,6 +132,17 @@ class Complex(Library):
             numba.njit(lambda x: printf(x))(1)
 
 
+    def test_ctypes(self):
+        class Pair(ctypes.Structure):
+            _fields_ = [("a", ctypes.c_double)]
+
+        at, first = self.library.at, self.library.first
+        at.argtypes, at.restype = [ctypes.POINTER(Pair)], ctypes.c_double
+        self.assertEqual(numba.njit(lambda x: at(x.ctypes))(numpy.array([2.5])), 2.5)
+        first.argtypes, first.restype = [ctypes.POINTER(ctypes.c_double)], ctypes.c_double
+        self.assertIsInstance(numba.typeof(first), numba.types.ExternalFunctionPointer)
+
+
 class Pointers(Library):
     def test_columns(self):
         norm = buffers.norm

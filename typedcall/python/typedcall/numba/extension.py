@@ -4,6 +4,7 @@ entry point `numba_extensions`."""
 # mypy: disable-error-code="no-untyped-call,attr-defined,untyped-decorator,misc"
 from __future__ import annotations
 
+import ctypes
 import functools
 import itertools
 import os
@@ -69,7 +70,7 @@ def _typeof(fallback: Any, function: Any, context: Any) -> Any:
     own types take precedence."""
     try:
         found = fallback(function, context)
-    except TypeError:  # for cffi functions with types that Numba lacks, such as complex numbers
+    except TypeError:  # for functions of cffi and ctypes with types that Numba lacks, such as complex numbers
         if not offered(function):
             raise
         found = None
@@ -137,7 +138,7 @@ def register() -> None:
     _define()
     turn(True)
     tell_apart(True)
-    for handled in (object, python_types.BuiltinFunctionType):
+    for handled in (object, python_types.BuiltinFunctionType, ctypes._CFuncPtr):
         known = typeof_impl.registry.get(handled)
         if known is not None:
             _before[handled] = known
