@@ -28,7 +28,7 @@ def kind_of(value):
         return complex, False
     if hasattr(type(value), "__index__"):
         return (list, False) if hasattr(type(value), "__len__") else (int, True)
-    if hasattr(type(value), "__float__"):
+    if hasattr(type(value), "__float__") and name != "bytes_":  # which has only the name
         return float, False
     return (complex, False) if hasattr(type(value), "__complex__") else (None, False)
 

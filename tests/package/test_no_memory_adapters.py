@@ -154,7 +154,7 @@ class WithoutMemory(unittest.TestCase):
     before = sys.getrefcount(one)
     install = lambda: _sqlite.install(load, "one", one, kept, groups)
     sweep(lambda: without(install), after=check)  # this makes no functions
-    wrong = groups + ((2, False, (("d->d", 0, address),)),)
+    wrong = groups + ((2, False, (("xd->d", 0, address),)),)
     sweep(lambda: _sqlite.install(load, "one", one, kept, wrong), after=check, errors=ValueError)
     gc.collect()
     # From 3.15 on, attaching a thread needs memory: objects that SQLite releases without it stay.
