@@ -67,6 +67,7 @@ class Bindings(support.InAFolder):
             return ["-isystem" + adapter_support.library("pybind11").get_include()]
         return ["-isystem" + adapter_support.library("nanobind").include_dir()]
 
+    @support.ON_CPYTHON  # the libraries are installed for CPython
     def test_a_c_function_that_is_not_noexcept(self):
         function = 'extern "C" double of_c(double x) { return x + 1; }'
         for library in MODULE:

@@ -47,8 +47,9 @@ class PointerObjects(unittest.TestCase):
     def test_the_message_names_what_to_pass_instead(self):
         for name in ("address", "address_const"):
             for call in ways(name):
-                with self.assertRaisesRegex(TypeError, "not 'CArgObject'; pass the object itself, without byref"):
-                    call(ctypes.byref(self.numbers))
+                if not support.IS_PYPY:  # there byref() returns a pointer object
+                    with self.assertRaisesRegex(TypeError, "not 'CArgObject'; pass the object itself, without byref"):
+                        call(ctypes.byref(self.numbers))
                 with self.assertRaisesRegex(TypeError, r"not 'int'; for an address, pass ctypes.c_void_p\(address\)"):
                     call(self.at)
 

@@ -40,9 +40,12 @@ def suggestion(word: str, known: Iterable[str], before: str = "", behind: str = 
 
 
 class _Parser(argparse.ArgumentParser):
+    def __init__(self, *arguments: Any, **keywords: Any) -> None:
+        super().__init__(*arguments, **keywords)
+        self.suggest_on_error = False  # Python 3.15 would make other suggestions
+
     def error(self, message: str) -> NoReturn:
-        # Python 3.15 makes suggestions itself.
-        choice = None if "maybe you meant" in message else re.search("invalid choice: '(.*?)'", message)
+        choice = re.search("invalid choice: '(.*?)'", message)
         message += suggestion(choice[1], _COMMANDS) if choice else ""
         self.exit(ERROR, f"typedcall: {message} (see {self.prog} --help)\n")
 
