@@ -348,6 +348,8 @@ class LinearTime(unittest.TestCase):
         lambda n: "#if " + "(" * n + "\n#endif", lambda n: "#if " + "1&&" * n + "1||" * n + "1\n#endif",
         lambda n: "#define A A A\n" * n, lambda n: "typedef int " + ",".join("a%d" % i for i in range(n)) + ";",
         lambda n: "extern" + " " * n + "\"C\" int x;", lambda n: "int x = " + "{}" * n + ";", lambda n: "int x;" * n,
+        lambda n: "#if X\ntypedef int a;\n#endif\ntypedef a b;\n" * n, lambda n: "#if X\n" + "typedef int a;\n#elif Y\n" * n + "#endif",
+        lambda n: "#if X\ntypedef int a;\n#else\ntypedef int a;\n#endif\na ef_gcd(a);\n" * n,
         lambda n: "typedef int t;" * n, lambda n: "/*" * n, lambda n: "\"\\" * n, lambda n: "\\\n" * n, lambda n: "{" * n,
     )
 

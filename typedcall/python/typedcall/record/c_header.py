@@ -38,9 +38,7 @@ def functions_of(text: str, is_wanted: Callable[[str], bool]) -> dict[str, str]:
     seen = _seen_by_c(text)
     types: dict[str, Type] = {}
     found: dict[str, str] = {}
-    # The branches that declare each typedef, and the typedefs whose meaning depends on an unknown condition.
-    branches: dict[str, set[Branch]] = {}
-    unknown: set[str] = set()
+    typedefs = _Typedefs(seen)
     parser = Parser(seen.text, types)
     while parser.next:
         start = parser.at
@@ -66,12 +64,11 @@ def functions_of(text: str, is_wanted: Callable[[str], bool]) -> dict[str, str]:
                     f"{min(by_macro)!r} in {declared!r:.500} is a macro of this header: say what it stands "
                     f"for, or leave {name} out"
                 )
-            at, conditional = seen.conditional(name, own, branches, unknown)
+            at, conditional = typedefs.conditional(name, own)
             if is_typedef:
                 if types.setdefault(name, made) != made:
                     raise ValueError(f"{name} has two types in this C text, the second in {declared!r:.500}")
-                branches.setdefault(name, set()).add(at)
-                unknown.update([name] if conditional else [])
+                typedefs.add(name, at, bool(conditional))
             elif is_function and is_wanted(name) and "static" not in storage:
                 if conditional:
                     raise ValueError(
@@ -106,31 +103,47 @@ class _Seen(NamedTuple):
     macros: set[str]
     #: The branch of each line.
     lines: list[Branch]
-    #: The branches of each #if of which a compiler always sees one.
-    chains: dict[int, list[int]]
+    #: The number of branches of each #if of which a compiler always sees one.
+    chains: dict[int, int]
 
-    def conditional(
-        self, name: str, own: list[tuple[str, int]], branches: dict[str, set[Branch]], unknown: set[str]
-    ) -> tuple[Branch, str]:
+
+class _Typedefs:
+    """The branches that declare each typedef of a text."""
+
+    def __init__(self, seen: _Seen) -> None:
+        self._seen = seen
+        self._branches: dict[str, set[Branch]] = {}
+        self._counts: dict[tuple[str, int], int] = {}
+        # Typedefs whose own meaning depends on an unknown condition.
+        self._unknown: set[str] = set()
+
+    def conditional(self, name: str, own: list[tuple[str, int]]) -> tuple[Branch, str]:
         """Returns the branch of a declaration of `name` with these words, and the word that makes its meaning depend
-        on an unknown condition, if any. `branches` are those that declare each typedef, and `unknown` typedefs have
-        such a word."""
-        at: Branch = self.lines[own[0][1]] if own else ()
+        on an unknown condition, or ""."""
+        at: Branch = self._seen.lines[own[0][1]] if own else ()
         for word, line in own:
-            is_unknown = word != name and (word in unknown or not self._has(at, branches.get(word, {()})))
-            if is_unknown or self.lines[line] != at:
+            if self._seen.lines[line] != at or word != name and not self._has(word, at):
                 return at, word
         return at, ""
 
-    def _has(self, at: Branch, branches: set[Branch]) -> bool:
-        """True if a compiler that sees the branch `at` also sees one of `branches`."""
-        return any(self._always(at[:depth], branches) for depth in range(len(at) + 1))
+    def _has(self, word: str, at: Branch) -> bool:
+        """True if a compiler that sees this branch always sees the same typedef, or if the word is no typedef."""
+        branches = self._branches.get(word)
+        return branches is None or word not in self._unknown and any(
+            at[:depth] in branches for depth in range(len(at) + 1))
 
-    def _always(self, at: Branch, branches: set[Branch]) -> bool:
-        inner = {each[len(at)][0] for each in branches if len(each) > len(at) and each[: len(at)] == at}
-        return at in branches or any(
-            all(self._always((*at, (chain, number)), branches) for number in self.chains[chain])
-            for chain in inner & {*self.chains})
+    def add(self, name: str, at: Branch, is_unknown: bool) -> None:
+        self._unknown.update([name] if is_unknown else [])
+        branches = self._branches.setdefault(name, set())
+        while at not in branches:
+            branches.add(at)
+            if not at:
+                break
+            number = at[-1][0]
+            count = self._counts[name, number] = self._counts.get((name, number), 0) + 1
+            if count != self._seen.chains.get(number):
+                break
+            at = at[:-1]  # each branch of this #if declares it
 
 
 class _If:
@@ -144,8 +157,8 @@ class _If:
         self.before: bool | None = False
         self.branch = -1
         self.known = False
-        #: The branches that a compiler may see.
-        self.seen: list[int] = []
+        #: The number of branches that a compiler may see.
+        self.seen = 0
 
     def start_branch(self, value: bool | None) -> bool | None:
         """Starts the next branch, whose condition has this value. Returns whether a compiler sees it."""
@@ -153,7 +166,7 @@ class _If:
         self.before = _not(_both(_not(self.before), _not(value)))
         self.branch += 1
         self.known = own is not None
-        self.seen += [] if own is False else [self.branch]
+        self.seen += own is not False
         return _both(self.outer, own)
 
 
