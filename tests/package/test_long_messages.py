@@ -3,8 +3,11 @@
 import ctypes
 import unittest
 
+import adapter_support
 import support
 import typedcall
+import typedcall.jax
+import typedcall.sql
 
 LONG = "n" * 1_000_000
 #: No message is longer, whatever it names.
@@ -110,6 +113,27 @@ class Length(unittest.TestCase):
             typedcall.resolve(half, LONG)
         with self.assertRaisesRegex(ValueError, "^signature 'n{199} at position 127: "):
             typedcall.parse_signature(LONG)
+
+    def test_the_name_of_an_exception_in_another_library(self):
+        failure = type(LONG, (ValueError,), {})
+
+        @ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_double, ctypes.POINTER(ctypes.c_double))
+        def falls_back(x, place):
+            return 1
+
+        def fail(x):
+            raise failure("why")
+
+        typedcall.tag(fail, "d&d->i", ctypes.cast(falls_back, ctypes.c_void_p),
+                      flags=int(typedcall.Flags.FALLS_BACK | typedcall.Flags.ACQUIRES_GIL | typedcall.Flags.PURE))
+        connection = adapter_support.library("apsw").Connection(":memory:")
+
+        typedcall.sql.register(connection, fail)
+        with self.assertRaisesRegex(Exception, "^(.*Error: )?n{200}\\.\\.\\.: why$"):
+            list(connection.execute("select fail(1.0)"))
+        jax = adapter_support.library("jax")
+        with self.assertRaisesRegex(Exception, "fail d&d->i: n{200}\\.\\.\\.: why"):
+            jax.block_until_ready(typedcall.jax.elementwise(fail)(1.0))
 
     def test_whole_characters_are_cut(self):
         def made():

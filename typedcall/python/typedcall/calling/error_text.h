@@ -4,6 +4,7 @@
 
 #include "typedcall/base/error_value.h"
 #include "typedcall/base/object_ref.h"
+#include "typedcall/convert/text.h"
 // After Python.h.
 #include <cstring>
 #include <string_view>
@@ -21,6 +22,7 @@ class error_text {
     PyErr_Fetch(&kind, &exception, &traceback);
     PyErr_NormalizeException(&kind, &exception, &traceback);
     kind_ = object_ref::borrow(kind);
+    name_.add_cut(reinterpret_cast<PyTypeObject *>(kind)->tp_name);
     const object_ref said = object_ref::steal(PyObject_Str(exception));
     const object_ref whole =
         object_ref::steal(said && PyUnicode_GET_LENGTH(said.get()) > 0
@@ -32,10 +34,11 @@ class error_text {
   }
 
   bool is(PyObject *kind) const { return PyErr_GivenExceptionMatches(kind_.get(), kind) != 0; }
-  const char *type() const { return reinterpret_cast<PyTypeObject *>(kind_.get())->tp_name; }
+  /// Returns the name of the exception's type, cut if it is long.
+  const char *type() const { return name_.c_str(); }
   /// Returns the exception's text, which is valid as long as this object lives.
   std::string_view text() const {
-    const std::size_t before = std::strlen(type()) + std::strlen(": ");
+    const std::size_t before = name_.length() + std::strlen(": ");
     const std::size_t size = bytes_ ? static_cast<std::size_t>(PyBytes_GET_SIZE(bytes_.get())) : 0;
     return size > before ? std::string_view(get() + before, size - before) : "";
   }
@@ -46,6 +49,7 @@ class error_text {
 
  private:
   object_ref kind_, bytes_;
+  typedcall::internal::text name_;
 };
 
 }  // namespace typedcall::python
