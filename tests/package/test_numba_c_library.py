@@ -6,6 +6,7 @@ import unittest
 import adapter_support
 import support
 import typedcall
+import typedcall.to_numba
 from buffer_support import module as buffers
 
 numba, numpy = adapter_support.library("numba"), adapter_support.library("numpy")
@@ -216,6 +217,19 @@ class Pointers(Library):
             return first(pointer)
 
         self.assertEqual((either(frozen, made, True), either(frozen, made, False)), (0.0, 1.0))
+
+
+class TurnedOff(unittest.TestCase):
+    def test_pointers_have_numbas_types(self):
+        numba.njit(lambda x: x)(1)
+        context = numba.core.registry.cpu_target.typing_context
+        read_only = numba.types.Array(numba.float64, 1, "C", readonly=True)
+        of = numba.types.ArrayCTypes
+        self.assertIsNot(type(context.resolve_getattr(read_only, "ctypes")), of)
+        self.assertIs(type(context.resolve_getattr(read_only.copy(readonly=False), "ctypes")), of)
+        typedcall.to_numba.unregister()
+        self.addCleanup(typedcall.to_numba.register)
+        self.assertIs(type(context.resolve_getattr(read_only, "ctypes")), of)
 
 
 class Defaults(unittest.TestCase):
