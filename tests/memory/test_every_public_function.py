@@ -29,7 +29,6 @@ NOT_SWEPT = {
     "PyForeignSlots_Find": "PyCustomSlots_FindAny calls it",
     "PyNativeCallableTables_Init": ALLOCATES_NOTHING,
     "PyNativeCallableTables_SlotAt": ALLOCATES_NOTHING,
-    "PyNativeCallable_CheckTable": "tagging calls it",
     "PyNativeCallable_FlagsAreUsable": ALLOCATES_NOTHING,
     "PyNativeCallable_InstanceTable": ALLOCATES_NOTHING,
     "PyNativeCallable_IsWellFormed": ALLOCATES_NOTHING,
