@@ -126,7 +126,7 @@ class Numba(Sink):
         return self.numba.njit(scope["caller"], nogil=nogil)
 
     def held(self, function):
-        return self.numba.njit(lambda x: function(x), nogil=self.nogil)
+        return self.call_of(function, ("",), self.nogil)
 
     def many(self, function, values):
         import numpy

@@ -293,8 +293,8 @@ typedcall::method_table methods{
         "make_capsule", positional("address"), positional("name"),
         "A capsule of an int; the caller never frees its name, which is bytes."),
     def<fall_back_plan>("fall_back_plan", positional("callable"), positional("signature"),
-                        "The address of FALL_BACK's first argument, which is never freed; the "
-                        "caller keeps the callable."),
+                        "The address of FALL_BACK's first argument, which is never freed, and "
+                        "holds the callable."),
     def<typedcall::python::raise_again>(
         "raise_again", "Raises the exception that FALL_BACK has put aside, unchanged."),
     def<typedcall::python::scalar_functions>(

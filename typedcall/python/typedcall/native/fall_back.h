@@ -12,7 +12,8 @@
 namespace typedcall::python {
 
 /// A callable and the types of its arguments and result. Never freed, because compiled code
-/// contains its address. The creator keeps the callable alive.
+/// contains its address. Holds the callable, because a destructor may run compiled code after
+/// Python has cleared its modules.
 struct fall_back_plan {
   typedcall::internal::element_plan types;
   typedcall::internal::callable_at_home callee;
@@ -26,6 +27,7 @@ struct fall_back_plan {
     made->types.inputs.assign(parsed.args, parsed.args + parsed.nargs);
     made->types.output = parsed.result;
     if (!made->callee.set(callable, made->types.inputs.size())) return nullptr;
+    Py_INCREF(callable);
     return made.release();
   }
 };
