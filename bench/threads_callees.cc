@@ -1,10 +1,18 @@
 // A loop in C++ for bench/threads.py. It calls a callable through the thread's own call site.
 #include "typedcall/call_site.h"
 #include "typedcall/provider.h"
+// After Python.h.
+#include <cmath>
+#include <optional>
 
 namespace {
 
 double absolute(double x) noexcept { return x < 0 ? -x : x; }
+
+std::optional<double> root(double x) noexcept {
+  if (x < 0) return std::nullopt;
+  return std::sqrt(x);
+}
 
 double by_call_site(PyObject *callable, long times) {
   typedcall::call_site<double(double)> site(PyTypedcall_Import());
@@ -17,6 +25,7 @@ double by_call_site(PyObject *callable, long times) {
 
 typedcall::method_table methods{
     typedcall::def<absolute>("absolute", typedcall::pure | typedcall::thread_safe),
+    typedcall::def<root>("root", typedcall::pure | typedcall::thread_safe),
     typedcall::def<by_call_site>("by_call_site", typedcall::may_raise),
 };
 

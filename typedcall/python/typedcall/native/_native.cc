@@ -175,6 +175,7 @@ PyObject *fall_back_plan(PyObject *callable, const char *signature) {
 // Calls a callable from C `count` times, and returns the seconds.
 PyObject *time_boxed(PyObject *callable, PyObject *arguments, Py_ssize_t count) {
   if (!check_type(arguments, &PyTuple_Type, "arguments")) return nullptr;
+  const object_ref kept = object_ref::borrow(callable), all = object_ref::borrow(arguments);
   // A bound method can store its self in the first element.
   std::vector<PyObject *> stack(1, nullptr);
   const std::size_t given = static_cast<std::size_t>(PyTuple_GET_SIZE(arguments));
@@ -200,6 +201,7 @@ PyObject *time_unboxed(PyObject *module, PyObject *function, PyObject *arguments
       !check_type(arguments, &PyTuple_Type, "arguments")) {
     return nullptr;
   }
+  const object_ref kept = object_ref::borrow(function), all = object_ref::borrow(arguments);
   const auto *typed = reinterpret_cast<typedcall::python::typed_function *>(function);
   std::vector<PyObject *> given;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(arguments); ++i) {

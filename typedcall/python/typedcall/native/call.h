@@ -51,11 +51,12 @@ class native_call {
     }
     made->name_ = std::move(name);
     made->is_unbound_ = is_unbound;
+    made->arity_ = made->parameters_.size() + (is_unbound ? 1 : 0);
     return made;
   }
 
   /// Returns the number of arguments that Python passes.
-  std::size_t arity() const { return parameters_.size() + (is_unbound_ ? 1 : 0); }
+  std::size_t arity() const { return arity_; }
   bool has_bound_self() const { return own_.view.takes_self && !is_unbound_; }
 
   /// Calls the native function. `self` is null if the function takes none, or if `callable` is an
@@ -65,6 +66,18 @@ class native_call {
                        std::size_t nargs) const {
     return with_values(callable, self, args, nargs,
                        [this](native_value *values) { return run(values); });
+  }
+
+  /// True if a call with these arguments runs no Python code before it returns or falls back. Then
+  /// nothing can release this object during the call, so the caller need not hold its owner.
+  bool is_quiet(PyObject *const *args, std::size_t nargs) const {
+    if (!may_be_quiet_) return false;
+    for (std::size_t i = is_unbound_ ? 1 : 0; i < nargs; ++i) {
+      const PyTypeObject *const type = Py_TYPE(args[i]);
+      if (type == &PyFloat_Type || (type == &PyLong_Type && !needs_floats_)) continue;
+      if (needs_floats_ || !is_plain(args[i])) return false;
+    }
+    return true;
   }
 
   /// True if the entry may fall back. Call such an entry with call_or_fall_back().
@@ -102,12 +115,24 @@ class native_call {
   native_call(calling::entry own, const PyNativeSignature &asked)
       : own_(std::move(own)), is_object_(PyNativeType_Kind(asked.result) == PyNativeKind_OBJECT) {
     const PyNativeView view = PyNativeView_Of(&asked, own_.invoke.flags());
+    bool takes_doubles = true;
     is_wide_ = typedcall::internal::is_wide(view.result);
     box_ = boxer_of(view.result);
     for (int i = 0; i < view.parameters; ++i) {
       parameters_.emplace_back(asked.args[i]);
+      takes_doubles &= asked.args[i].code == PyNativeType_DOUBLE && !asked.args[i].is_pointer;
       if (parameters_.back().needs_scratch()) ++scratch_count_;
     }
+    // Before 3.12, raising an exception may run the garbage collector, and so any code. That
+    // matters to calls that are not over then, and a float for a double never raises.
+    needs_floats_ = PY_VERSION_HEX < 0x030C0000 && (may_fall_back() || scratch_count_ != 0);
+    may_be_quiet_ = own_.view.hold == PyNativeHold_NOTHING && (takes_doubles || !needs_floats_);
+  }
+
+  // True if converting an object of another type than float and int runs no Python code.
+  __attribute__((noinline)) static bool is_plain(PyObject *object) {
+    return PyBool_Check(object) || PyComplex_CheckExact(object) || PyUnicode_CheckExact(object) ||
+           PyBytes_CheckExact(object) || PyCapsule_CheckExact(object) || object == Py_None;
   }
 
   // True if a conversion may have raised the pending exception to refuse an argument.
@@ -240,9 +265,10 @@ class native_call {
   calling::entry own_;
   std::optional<safe_cast> cast_;
   std::vector<parameter> parameters_;
-  std::size_t scratch_count_ = 0;
+  std::size_t scratch_count_ = 0, arity_ = 0;
   PyObject *(*box_)(const void *) = nullptr;
   bool is_unbound_ = false, is_object_ = false, is_wide_ = false;
+  bool may_be_quiet_ = false, needs_floats_ = false;  // see is_quiet()
   std::string name_;
 };
 

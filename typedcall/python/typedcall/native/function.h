@@ -57,6 +57,7 @@ __attribute__((noinline)) PyObject *with_arranged_arguments(typed_function *func
                                                             std::size_t nargs, PyObject *keywords,
                                                             const Native &native,
                                                             const Refused &refused) {
+  const object_ref held = object_ref::borrow(reinterpret_cast<PyObject *>(function));
   const std::size_t arity = function->call->arity();
   PyTypeObject *const type = Py_TYPE(function);
   PyObject *arrangement =
@@ -81,6 +82,14 @@ PyObject *with_arguments(typed_function *function, PyObject *const *args, std::s
   return with_arranged_arguments(function, args, nargs, keywords, native, refused);
 }
 
+/// Returns a reference to the function if this call may run Python code, which may release all
+/// other references, or nothing. Counting the references of each call would make threads wait.
+inline object_ref held_in_call(typed_function *function, PyObject *const *values,
+                               std::size_t count) {
+  if (TYPEDCALL_EXPECT(function->call->is_quiet(values, count), 1)) return object_ref();
+  return object_ref::borrow(reinterpret_cast<PyObject *>(function));
+}
+
 inline PyObject *call_function(PyObject *object, PyObject *const *args, std::size_t nargsf,
                                PyObject *keywords) {
   typed_function *function = function_of(object);
@@ -89,6 +98,7 @@ inline PyObject *call_function(PyObject *object, PyObject *const *args, std::siz
   return with_arguments(
       function, args, nargs, keywords,
       [function](PyObject *const *values, std::size_t count) {
+        const object_ref kept = held_in_call(function, values, count);
         return (*function->call)(function->parts.callable, function->self, values, count);
       },
       [] { return static_cast<PyObject *>(nullptr); });
@@ -100,16 +110,18 @@ inline PyObject *call_or_fall_back(PyObject *object, PyObject *const *args, std:
                                    PyObject *keywords) {
   typed_function *function = function_of(object);
   if (is_cleared(function)) return nullptr;
-  // The callable may release all other references to this object.
-  const object_ref callable = object_ref::borrow(function->parts.callable);
-  const object_ref kept = object_ref::borrow(object);
   const auto nargs = static_cast<std::size_t>(PyVectorcall_NARGS(nargsf));
-  const auto boxed = [&] { return PyObject_Vectorcall(callable.get(), args, nargs, keywords); };
+  const auto boxed = [&] {
+    // The callable may release the function, and so itself.
+    const object_ref callable = object_ref::borrow(function->parts.callable);
+    return PyObject_Vectorcall(callable.get(), args, nargs, keywords);
+  };
   return with_arguments(
       function, args, nargs, keywords,
       [&](PyObject *const *values, std::size_t count) {
-        return function->call->call_or_fall_back(callable.get(), function->self, values, count,
-                                                 boxed);
+        const object_ref kept = held_in_call(function, values, count);
+        return function->call->call_or_fall_back(function->parts.callable, function->self, values,
+                                                 count, boxed);
       },
       [&]() -> PyObject * {
         // The callable's own TypeError is clearer.
