@@ -4,6 +4,7 @@ import array
 import ctypes
 import gc
 import math
+import threading
 import unittest
 import weakref
 
@@ -43,6 +44,34 @@ class Sink(unittest.TestCase):
         made = typedcall.low_level_callable(callbacks.with_data, user_data=pointer_to(5.0))
         self.assertEqual(made.signature, "double (double, void *)")
         self.assertAlmostEqual(integrate.quad(made, 0, 2)[0], 10.0)
+
+    def test_quad_of_what_waits_for_a_thread(self):
+        module = support.build("thread_functions")
+        for f, arguments in ((module.waits_for_unit, ()), (module.waits_for_sum, (1.0,)),
+                             (module.waits_for_array, (1.0,))):
+            with self.subTest(f.__name__):
+                is_over = threading.Event()
+
+                def let_go():
+                    while not is_over.wait(0.001):
+                        if module.are_waiting():
+                            module.let_go()
+
+                entry, = typedcall.entries(f)
+
+                def waits(*arguments):
+                    raise NotImplementedError
+
+                typedcall.tag(waits, entry.signature, entry.address, flags=Flags.ACQUIRES_GIL | Flags.THREAD_SAFE)
+                made = typedcall.low_level_callable(waits)
+                other = threading.Thread(target=let_go)
+                other.start()
+                try:
+                    found = integrate.quad(made, 0, 2, args=arguments)[0]
+                finally:
+                    is_over.set()
+                    other.join()
+                self.assertAlmostEqual(found, 2.0)
 
     def test_quad_with_arguments(self):
         made = typedcall.low_level_callable(callbacks.of_many)

@@ -35,6 +35,9 @@ long waits(long milliseconds) noexcept {
   --waiting;
   return can_go;
 }
+double waits_for_unit(double) noexcept { return static_cast<double>(waits(1000)); }
+double waits_for_sum(double x, double y) noexcept { return waits_for_unit(x + y); }
+double waits_for_array(int, double *x) noexcept { return waits_for_unit(*x); }
 long are_waiting() noexcept {
   const std::lock_guard<std::mutex> held(lock);
   return waiting;
@@ -53,6 +56,9 @@ typedcall::method_table methods{
     def<meets>("alone"),
     def<meets>("together", thread_safe | releases_gil),
     def<waits>("waits", thread_safe | releases_gil),
+    def<waits_for_unit>("waits_for_unit"),
+    def<waits_for_sum>("waits_for_sum"),
+    def<waits_for_array>("waits_for_array"),
     def<are_waiting>("are_waiting", thread_safe),
     def<let_go>("let_go", thread_safe),
 };

@@ -31,6 +31,13 @@ SIGNATURES: dict[str, str] = {
 }
 
 
+#: Entries of these adapters take the GIL to run Python code, and wait for nothing else while they hold it.
+_OF_PYTHON_CODE = frozenset({"Numba", "ctypes", "cffi", "Cython"})
+#: For functions that take the GIL themselves: C signatures, and the declarations of callbacks that release the GIL.
+_OF_NUMBER = ("double (double, void *)", "double (double x, void *data)")
+_OF_NUMBERS = (_OF_ARRAYS, "double (int n, const double *x, void *data)")
+_OF_POINTER = (_OF_ARRAYS, "double (int n, double *x, void *data)")
+
 #: For functions that take buffers: the C signature of a SciPy filter, and the declaration of its arrays. A status of
 #: 1 means success.
 _FILTERS: dict[str, tuple[str, str]] = {
@@ -45,6 +52,19 @@ def _filter_of(entry: Entry) -> tuple[str, str] | None:
     arguments, result = entry.python_types()
     signature = "".join(arguments) + "->" + result
     return next((found for asked, found in _FILTERS.items() if answers(signature, asked)), None)
+
+
+def _callback_for(entry: Entry) -> tuple[str, str] | None:
+    """Returns the C signature of SciPy and the declaration of the callback that must call the entry, or None. SciPy
+    holds the GIL, for which a function that takes it in another thread would wait forever."""
+    if has_buffers(entry) and _text_of(entry.signature) is None:
+        return _filter_of(entry)
+    takes_gil = entry.flags & Flags.ACQUIRES_GIL and entry.place not in _OF_PYTHON_CODE
+    if not takes_gil or entry.signature.split("->")[0].endswith("P"):
+        return None
+    if answers(entry.signature, "d->d"):
+        return _OF_NUMBER
+    return _OF_NUMBERS if _is_of_doubles(entry.signature) else _OF_POINTER
 
 
 def _text_of(signature: str) -> str | None:
@@ -140,12 +160,13 @@ def low_level_callable(
     if user_data is not None and not entry.signature.split("->")[0].endswith("P"):
         raise TypeError(f"'{entry.signature}' has no last argument for user data")
     address, text, kept = entry.address, _text_of(entry.signature), entry.keep_alive
-    of_filter = _filter_of(entry) if text is None and has_buffers(entry) else None
-    if of_filter is not None:
+    by_callback = _callback_for(entry)
+    if by_callback is not None:
         from typedcall.sinks.callbacks import callback_of
 
-        text, declaration = of_filter
-        made_of = callback_of(function, lambda f: [entry], declaration, None, 0, 1)
+        text, declaration = by_callback
+        error, success = (0, 1) if text.startswith("int") else (None, 0)  # a filter's status
+        made_of = callback_of(function, lambda f: [entry], declaration, None, error, success)
         address, user_data, kept = made_of.address, make_capsule(made_of.data, "typedcall.callback"), (kept, made_of)
     elif text is None:
         from typedcall.native._native import CALL_WITH_ARRAY, array_callee
