@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "typedcall/base/namespace.h"
+#include "typedcall/base/stack.h"
 #include "typedcall/base/stats.h"
 #include "typedcall/convert/boxed_buffer.h"
 #include "typedcall/convert/by_name.h"
@@ -40,10 +41,11 @@ class python_callable {
 };
 
 /// The boxed arguments of one call to a Python callable. GIL: held.
-template <std::size_t most>
 class boxed_arguments {
  public:
-  boxed_arguments() { stack_[0] = nullptr; }
+  /// `room` has one element more than there are arguments, because
+  /// PY_VECTORCALL_ARGUMENTS_OFFSET requires an extra first element.
+  explicit boxed_arguments(PyObject **room) : stack_(room) { stack_[0] = nullptr; }
   boxed_arguments(const boxed_arguments &) = delete;
   boxed_arguments &operator=(const boxed_arguments &) = delete;
   ~boxed_arguments() {
@@ -63,21 +65,26 @@ class boxed_arguments {
     return false;
   }
 
+  /// Returns a borrowed reference to an argument.
+  PyObject *operator[](std::size_t i) const { return stack_[i + 1]; }
+
   /// Calls `callee` with the arguments and releases them. Returns null with an exception set if the
-  /// call fails.
-  object_ref call(const python_callable &callee) {
+  /// call fails. Counts as `levels` levels of Python's recursion limit.
+  object_ref call(const python_callable &callee, int levels = 1) {
     stats::add(event::boxed);
     PyObject *const names = callee.names();
     const auto named = static_cast<std::size_t>(names != nullptr ? PyTuple_GET_SIZE(names) : 0);
-    PyObject *const result = PyObject_Vectorcall(
-        callee.get(), stack_ + 1, (count_ - named) | PY_VECTORCALL_ARGUMENTS_OFFSET, names);
+    const auto run = [&] {
+      return PyObject_Vectorcall(callee.get(), stack_ + 1,
+                                 (count_ - named) | PY_VECTORCALL_ARGUMENTS_OFFSET, names);
+    };
+    PyObject *const result = call_counted(run, levels);
     while (count_ > 0) Py_DECREF(stack_[count_--]);
     return object_ref::steal(result);
   }
 
  private:
-  // PY_VECTORCALL_ARGUMENTS_OFFSET requires the extra first element.
-  PyObject *stack_[most + 1];
+  PyObject **const stack_;
   std::size_t count_ = 0;
 };
 
@@ -112,7 +119,8 @@ bool box_and_call(const python_callable &callee, R *result, A... arguments) {
     (note_buffer<A>(arguments, &buffers[next++]), ...);
     next = 0;
   }
-  boxed_arguments<count != 0 ? count : 1> boxed;
+  PyObject *room[count + 1];
+  boxed_arguments boxed(room);
   // Arguments must not be boxed while an exception is set.
   if (!(boxed.add(box_argument<A>(arguments, buffers, count, next++)) && ...)) return false;
   object_ref returned = boxed.call(callee);

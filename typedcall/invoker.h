@@ -11,6 +11,7 @@
 
 #include "typedcall/base/namespace.h"
 #include "typedcall/base/signature_of.h"
+#include "typedcall/base/stack.h"
 #include "typedcall/base/stats.h"
 #include "typedcall/entry_view.h"
 #include "typedcall/invoke/call_plan.h"
@@ -107,8 +108,18 @@ class invoker {
       return internal::run_image(plan_->image, funcptr_, arguments);
     }
 #if TYPEDCALL_INTERNAL_HAS_FFI
+    return run_ffi(arguments, wide_result);
+#else
+    static_cast<void>(wide_result);
+    return native_value{0};
+#endif
+  }
+
+#if TYPEDCALL_INTERNAL_HAS_FFI
+  TYPEDCALL_OUT_OF_LINE native_value run_ffi(const native_value *arguments,
+                                             void *wide_result) const {
     stats::add(event::ffi);
-    void *addresses[internal::most_arguments];
+    auto *const addresses = TYPEDCALL_INTERNAL_ON_STACK(void *, plan_->arity + 1);
     for (std::size_t i = 0; i < plan_->arity; ++i) {
       // libffi only reads the arguments, but its prototype is not const-correct.
       addresses[i] = plan_->by_address[i] != 0 ? arguments[i].get<void *>()
@@ -117,11 +128,8 @@ class invoker {
     native_value result{0};
     plan_->ffi->call(funcptr_, plan_->wide_result ? wide_result : &result, addresses);
     return result;
-#else
-    static_cast<void>(wide_result);
-    return native_value{0};
-#endif
   }
+#endif
 
   internal::trampoline trampoline_ = nullptr;
   void *funcptr_ = nullptr;

@@ -337,10 +337,12 @@ class loop {
   }
 
   template <class Fallback>
-  TYPEDCALL_OUT_OF_LINE std::intptr_t run_by_codes(char *const *args, std::intptr_t count,
-                                                   const std::intptr_t *steps,
-                                                   const Fallback &back) const {
-    return internal::run_elements(plan_, *invoke_, self_.get(), args, steps, count, back);
+  std::intptr_t run_by_codes(char *const *args, std::intptr_t count, const std::intptr_t *steps,
+                             const Fallback &back) const {
+    const auto run = plan_.inputs.size() <= internal::few_arguments
+                         ? &internal::run_elements<internal::few_arguments, Fallback>
+                         : &internal::run_elements<PyNativeSignature_MAX_ARGS, Fallback>;
+    return run(plan_, *invoke_, self_.get(), args, steps, count, back);
   }
 
   internal::element_plan plan_;

@@ -64,6 +64,14 @@ double reciprocal(double x) {
 }
 int status(double x, double *) noexcept { return x < 0; }  // a function of two arguments
 
+int levels = 0;
+const fallback_function<double(double)> *recursive = nullptr;
+PyObject *call_recursive(double x) {
+  ++levels;
+  const double result = (*recursive)(x);
+  return recursive->raised(result) ? nullptr : PyFloat_FromDouble(result);
+}
+
 typedcall::method_table methods{
     def<root>("root", typedcall::otherwise<root_of_negative>),
     def<power>("power", typedcall::otherwise<less>, typedcall::arg("x"), typedcall::keyword_only,
@@ -74,6 +82,7 @@ typedcall::method_table methods{
     def<half, square>("both"),
     def<reciprocal>("reciprocal"),
     def<status>("status"),
+    def<root>("recursive", typedcall::otherwise<call_recursive>),
 };
 
 Ref Function(const char *name) { return FunctionOf(methods, name); }
@@ -101,6 +110,17 @@ TEST(Fallback, ThePythonCallablesResult) {
   EXPECT_FALSE(f.raised(-1.0)) << "the error value is a result like any other";
   EXPECT_EQ(Resolved<long(long)>("square")(std::numeric_limits<long>::max()), -5);
   EXPECT_EQ(TakeError(), "");
+}
+
+TEST(Fallback, EndlessRecursion) {
+  const auto f = Resolved<double(double)>("recursive");
+  recursive = &f;
+  EXPECT_TRUE(std::isnan(f(-1.0)) || f.raised());
+  EXPECT_NE(TakeError().find("RecursionError"), std::string::npos);
+#if PY_VERSION_HEX < 0x030E0000
+  // The builtin function and the call to it each count as a level.
+  EXPECT_LE(levels, Py_GetRecursionLimit() / 2 + 1);
+#endif
 }
 
 TEST(Fallback, WhatGoesByNameOnly) {

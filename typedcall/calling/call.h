@@ -10,6 +10,7 @@
 #include "typedcall/base/gil.h"
 #include "typedcall/base/namespace.h"
 #include "typedcall/base/object_ref.h"
+#include "typedcall/base/stack.h"
 #include "typedcall/calling/choose.h"
 #include "typedcall/calling/entry.h"
 #include "typedcall/calling/given.h"
@@ -44,13 +45,13 @@ inline object_ref box(const given &value) {
 /// Calls `callable` with `count` arguments. box(i) returns argument `i` as an object_ref. On
 /// failure, returns null with an exception set. GIL: held.
 template <class Box>
-object_ref call_boxed(PyObject *callable, std::size_t count, const Box &box) {
-  internal::boxed_arguments<PyNativeSignature_MAX_ARGS> boxed;
+TYPEDCALL_RARE object_ref call_boxed(PyObject *callable, std::size_t count, const Box &box) {
   if (count > PyNativeSignature_MAX_ARGS) {
     PyErr_Format(PyExc_TypeError, "typedcall: %zu arguments, and at most %d can be passed", count,
                  PyNativeSignature_MAX_ARGS);
     return {};
   }
+  internal::boxed_arguments boxed(TYPEDCALL_INTERNAL_ON_STACK(PyObject *, count + 1));
   for (std::size_t i = 0; i < count; ++i) {
     if (!boxed.add(box(i).release())) return {};
   }
@@ -140,16 +141,16 @@ TYPEDCALL_IN_LINE inline void run(const entry *chosen, PyObject *callable, const
   sink.give(chosen->result, &result);
 }
 
-/// Implements call() for several overloads.
+/// Implements call() for several overloads, and for many parameters.
 template <class Home, class Sink>
 TYPEDCALL_OUT_OF_LINE void choose_and_run(const overloads &functions, PyObject *callable,
                                           const Home &where, std::size_t count, Sink &sink) {
-  given arguments[PyNativeSignature_MAX_ARGS];
-  native_value values[PyNativeSignature_MAX_ARGS + 1];
   // The runtime's caller may pass any number of arguments.
   if (count > PyNativeSignature_MAX_ARGS) {
-    return finish(nullptr, callable, where, count, values, sink);
+    return finish(nullptr, callable, where, count, nullptr, sink);
   }
+  auto *const arguments = TYPEDCALL_INTERNAL_ON_STACK(given, count + 1);
+  auto *const values = TYPEDCALL_INTERNAL_ON_STACK(native_value, 2 * count + 1);
   for (std::size_t i = 0; i < count; ++i) arguments[i] = sink.look(i);
   const entry *chosen = count == 1 ? functions.first(arguments[0].kind) : nullptr;
   if (chosen == nullptr || take(arguments[0], chosen->parameters[0], values) != taken::yes) {
@@ -166,7 +167,7 @@ TYPEDCALL_IN_LINE inline void call(const overloads &functions, PyObject *callabl
                                    const Home &where, std::size_t count, Sink &sink) {
   const entry *chosen = functions.alone();
   if (chosen == nullptr) return choose_and_run(functions, callable, where, count, sink);
-  native_value values[PyNativeSignature_MAX_ARGS + 1];
+  native_value values[overloads::few_values + 1];
   const value_type *type = chosen->parameters.data();
   native_value *out = values;
   if (chosen->parameters.size() != count) return finish(nullptr, callable, where, count, out, sink);

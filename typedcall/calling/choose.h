@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "typedcall/base/namespace.h"
+#include "typedcall/base/stack.h"
 #include "typedcall/calling/entry.h"
 #include "typedcall/calling/given.h"
 
@@ -53,11 +54,15 @@ void each_best(unsigned char *ranks, std::size_t rows, std::size_t count, const 
 /// Immutable once prepared.
 class overloads {
  public:
+  /// The most C arguments of a few parameters. Each may be a buffer. The last is the place for the
+  /// result.
+  static constexpr std::size_t few_values = 2 * internal::few_arguments + 1;
+
   std::vector<entry> all;
 
   /// Call this once `all` is complete.
   void prepare() {
-    alone_ = all.size() == 1 ? &all[0] : nullptr;
+    find_alone();
     for (unsigned kind = 0; kind < PyNativeGiven_COUNT; ++kind) {
       first_[kind] = first_for(static_cast<PyNativeGiven>(kind));
     }
@@ -66,11 +71,12 @@ class overloads {
   /// Call this instead of prepare() if the arguments will always have the same kinds. `all` must be
   /// in the order of each_in_order() for arguments of these kinds.
   void prepare_in_order() {
-    alone_ = all.size() == 1 ? &all[0] : nullptr;
+    find_alone();
     is_in_order_ = true;
   }
 
-  /// Returns the only overload, or null if there are several.
+  /// Returns the only overload. Returns null if there are several, or if it has more than
+  /// few_values C arguments.
   const entry *alone() const { return alone_; }
   /// Returns the overload to try first for a single argument of this kind, or null.
   const entry *first(PyNativeGiven kind) const { return first_[kind]; }
@@ -80,6 +86,11 @@ class overloads {
   TYPEDCALL_OUT_OF_LINE const entry *choose(const given *arguments, std::size_t count,
                                             native_value *values) const {
     if (is_in_order_) return first_of_all(arguments, count, values);
+    if (all.size() == 1) {
+      const entry &only = all[0];
+      const bool is_called = only.is_here() && only.parameters.size() == count;
+      return is_called && take_all(only, arguments, count, values) ? &only : nullptr;
+    }
     const entry *best = nullptr;
     PyNativeRank how = PyNativeRank_NONE;
     bool is_best = false;
@@ -104,6 +115,10 @@ class overloads {
   }
 
  private:
+  void find_alone() {
+    alone_ = all.size() == 1 && all[0].invoke.arity() <= few_values ? &all[0] : nullptr;
+  }
+
   // Returns false if the overload cannot take these arguments as they are.
   static bool take_all(const entry &one, const given *arguments, std::size_t count,
                        native_value *values) {
@@ -189,10 +204,10 @@ class overloads {
   TYPEDCALL_OUT_OF_LINE const entry *walk(const given *arguments, std::size_t count,
                                           native_value *values) const {
     constexpr std::size_t kMost = 64;  // if there are more overloads, Python chooses
-    unsigned char ranks[kMost * (PyNativeSignature_MAX_ARGS + 1)];
     const entry *found = nullptr;
     positions too_large;
     if (all.size() > kMost) return nullptr;
+    auto *const ranks = TYPEDCALL_INTERNAL_ON_STACK(unsigned char, all.size() * (count + 1));
     each_in_order(arguments, count, ranks, [&](const entry &each) {
       if (!each.is_here()) return false;
       const taken how = attempt(each, arguments, count, values, &too_large);

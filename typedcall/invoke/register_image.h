@@ -206,8 +206,10 @@ TYPEDCALL_OTHER_PROTOTYPE native_value call_image(void *funcptr, const native_va
 #endif
 
 /// Makes a call with an image. Registers and words that the callee does not read may hold anything.
+/// Not inlined, because the frame of a call with few words would be as large as that of the others.
 template <class Result, std::size_t floatings, std::size_t words>
-native_value fill_image(const image_plan &plan, void *funcptr, const native_value *arguments) {
+TYPEDCALL_OUT_OF_LINE native_value fill_image(const image_plan &plan, void *funcptr,
+                                              const native_value *arguments) {
   native_value image[image_registers + words] = {};
   for (std::size_t i = 0; i < plan.count; ++i) image[plan.where[i]] = arguments[i];
   return call_image<Result>(funcptr, image, std::make_index_sequence<integer_registers>(),

@@ -8,9 +8,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <new>
 #include <vector>
 
 #include "typedcall/base/namespace.h"
+#include "typedcall/base/stack.h"
 #include "typedcall/calling.h"
 #include "typedcall/fallback.h"
 #include "typedcall/invoke/native_value.h"
@@ -87,8 +89,9 @@ inline void store_object(PyObject *object, char *to) {
 /// References to a call's object arguments, because the called code may remove the objects from the
 /// arrays. An array of object_refs would be slower, because each call would construct and destroy
 /// every element.
+template <std::size_t most>
 struct held_objects {
-  PyObject *objects[most_arguments];
+  PyObject *objects[most];
   std::size_t count = 0;
 
   void hold(PyObject *object) {
@@ -142,19 +145,21 @@ struct no_fallback {
 /// Makes up to `count` calls and returns how many succeeded. `args` and `steps` list the inputs and
 /// then the output. `self` is passed first unless it is null. Uses Python only if flags or objects
 /// require it. If `back.holds` is true, calls hold references to objects, which needs the GIL. If a
-/// C result is not a value, `back` supplies it, or returns false with an exception set.
-template <class Fallback>
-std::intptr_t run_elements(const element_plan &plan, const invoker &invoke, PyObject *self,
-                           char *const *args, const std::intptr_t *steps, std::intptr_t count,
-                           const Fallback &back) {
-  native_value values[most_arguments];
-  wide_value scratches[most_arguments];
+/// C result is not a value, `back` supplies it, or returns false with an exception set. There are
+/// at most `most` inputs.
+template <std::size_t most, class Fallback>
+TYPEDCALL_OUT_OF_LINE std::intptr_t run_elements(const element_plan &plan, const invoker &invoke,
+                                                 PyObject *self, char *const *args,
+                                                 const std::intptr_t *steps, std::intptr_t count,
+                                                 const Fallback &back) {
+  native_value values[most + 2];  // also self and the place for the result
+  wide_value scratches[most];
   const std::size_t inputs = plan.inputs.size();
   const std::size_t size = PyNativeType_Size(plan.output);
   const bool stores_objects = plan.stores_objects(), holds = back.holds;
   native_value *const arguments = values + (self != nullptr ? 1 : 0);
   values[0] = native_value::of(self);
-  held_objects held;
+  held_objects<most> held;
   std::intptr_t i = 0;
   for (; i < count; ++i) {
     for (std::size_t at = 0; at < inputs; ++at) {
@@ -164,7 +169,6 @@ std::intptr_t run_elements(const element_plan &plan, const invoker &invoke, PyOb
       if (element_plan::is_object(plan.inputs[at])) held.hold(arguments[at].get<PyObject *>());
     }
     wide_value scratch = {};
-    // Only if needed: after 127 arguments and self, `values` has no room for another argument.
     if (plan.has_place) arguments[inputs] = native_value::at(&scratch);
     native_value result = invoke(values, &scratch);
     if (!invoke.is_result(result) && !back(plan, arguments, &scratch)) break;
@@ -233,10 +237,11 @@ inline bool unbox_element(PyNativeType type, PyObject *object, wide_value *to) {
 /// Calls `callee` with `values`, which do not include self. A buffer takes up two values and is
 /// passed as a copy. `buffers` has one element for each argument, or is null. On failure, returns
 /// false with an exception set.
-inline bool call_with(const python_callable &callee, const element_plan &plan,
-                      const native_value *values, copied_buffer *buffers, wide_value *result) {
-  boxed_arguments<most_arguments> boxed;
+TYPEDCALL_RARE inline bool call_with(const python_callable &callee, const element_plan &plan,
+                                     const native_value *values, copied_buffer *buffers,
+                                     wide_value *result) {
   const std::size_t count = plan.inputs.size();
+  boxed_arguments boxed(TYPEDCALL_INTERNAL_ON_STACK(PyObject *, count + 1));
   for (std::size_t i = 0; i < count; ++i, ++values) {
     const PyNativeType type = plan.inputs[i];
     if (PyNativeType_IsBuffer(type) == 0) {
@@ -254,15 +259,19 @@ inline bool call_with(const python_callable &callee, const element_plan &plan,
 
 TYPEDCALL_RARE inline bool call_with_copies(const python_callable &callee, const element_plan &plan,
                                             const native_value *values, wide_value *result) {
-  copied_buffer buffers[most_arguments];
+  const std::size_t count = plan.inputs.size();
+  auto *const buffers = TYPEDCALL_INTERNAL_ON_STACK(copied_buffer, count);
   const native_value *next = values;
-  for (std::size_t i = 0; i < plan.inputs.size(); ++i, ++next) {
+  for (std::size_t i = 0; i < count; ++i, ++next) {
     const PyNativeType type = plan.inputs[i];
+    new (&buffers[i]) copied_buffer;
     if (PyNativeType_IsBuffer(type) == 0) continue;
     const auto *const data = (next++)->get<const void *>();
     buffers[i].parts = {type, data, next->get<std::size_t>()};
   }
-  return call_with(callee, plan, values, buffers, result);
+  const bool is_done = call_with(callee, plan, values, buffers, result);
+  for (std::size_t i = 0; i < count; ++i) buffers[i].copy.reset();
+  return is_done;
 }
 
 /// Calls the Python callable with the C function's arguments. On failure, returns false with an

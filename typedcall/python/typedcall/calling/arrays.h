@@ -91,17 +91,20 @@ class array_pass {
   void run(char *const *args, std::intptr_t count, const std::intptr_t *steps) {
     args_ = args;
     // NumPy need not set the steps for a single element, but run_chunk() reads them.
-    std::intptr_t by[kMost + 1] = {};
-    if (count > 1) std::memcpy(by, steps, (plan_.inputs.size() + 1) * sizeof(*steps));
-    by_ = by;
+    static constexpr std::intptr_t no_steps[kMost + 1] = {};
+    by_ = count > 1 ? steps : no_steps;
     if (plan_.is_direct()) {
-      run_loop(args, count, by);
+      run_loop(args, count, by_);
       return;
     }
-    const std::intptr_t room = kWords / std::max<std::intptr_t>(plan_.converted, 1);
+    // Python code that the function calls may come back here, so it must find room on the stack.
+    const bool is_alone = !over_.may_fall_back() && over_.hold() == PyNativeHold_NOTHING;
+    const std::intptr_t room = (is_alone ? 1280 : 256) / (plan_.converted + (plan_.output ? 1 : 0));
     const std::intptr_t most = must_go_one_by_one(count) ? 1 : std::min(conversion::most, room);
     for (std::intptr_t at = 0; at < count && !end_.has_stopped(); at += most) {
-      run_chunk(at, std::min(most, count - at));
+      const std::intptr_t end = std::min(at + most, count);
+      const std::intptr_t good = run_chunk(at, end - at);
+      run_elements(at + good, end);
     }
   }
 
@@ -137,7 +140,6 @@ class array_pass {
 
  private:
   static constexpr std::size_t kMost = internal::most_arguments;
-  static constexpr std::intptr_t kWords = 1024;
 
   const char *place(std::size_t i) const { return args_[i] + at_ * by_[i]; }
   char *result() const { return args_[plan_.inputs.size()] + at_ * by_[plan_.inputs.size()]; }
@@ -174,14 +176,15 @@ class array_pass {
     return false;
   }
 
-  // Runs the loop for the elements before the first that does not fit, and the engine for the rest.
-  void run_chunk(std::intptr_t at, std::intptr_t count) {
-    std::uint64_t buffers[kWords], results[conversion::most];
-    std::uint64_t *next = buffers;
-    char *given[kMost + 1];
-    std::intptr_t steps[kMost + 1];
-    std::intptr_t good = count;
+  // Runs the loop for the elements before the first that does not fit, and returns their number.
+  TYPEDCALL_OUT_OF_LINE std::intptr_t run_chunk(std::intptr_t at, std::intptr_t count) {
     const std::size_t out = plan_.inputs.size();
+    auto *next = TYPEDCALL_INTERNAL_ON_STACK(
+        std::uint64_t,
+        static_cast<std::size_t>((plan_.converted + (plan_.output ? 1 : 0)) * count));
+    auto *const given = TYPEDCALL_INTERNAL_ON_STACK(char *, out + 1);
+    auto *const steps = TYPEDCALL_INTERNAL_ON_STACK(std::intptr_t, out + 1);
+    std::intptr_t good = count;
     at_ = at;
     for (std::size_t i = 0; i <= out; ++i) {
       given[i] = args_[i] + at * by_[i];
@@ -195,17 +198,17 @@ class array_pass {
     }
     char *const wanted = given[out];
     if (plan_.output) {
-      given[out] = reinterpret_cast<char *>(results);
+      given[out] = reinterpret_cast<char *>(next);
       steps[out] = static_cast<std::intptr_t>(PyNativeType_Size(over_.output()));
     }
     if (good > 0) {
-      if (!run_loop(given, good, steps)) return;
+      if (!run_loop(given, good, steps)) return good;
       if (plan_.output &&
           plan_.output.run(given[out], steps[out], good, wanted, by_[out]) != good) {
-        return end_.misfit(over_.output());
+        end_.misfit(over_.output());
       }
     }
-    run_elements(at + good, at + count);
+    return good;
   }
 
   __attribute__((noinline)) void run_elements(std::intptr_t first, std::intptr_t end) {

@@ -38,6 +38,9 @@ inline PyObject *arrangement_at(PyTypeObject *type, PyObject **place, PyObject *
 /// All arguments of a call in order, as borrowed references.
 class arranged_arguments {
  public:
+  /// `room` has an element for each argument.
+  explicit arranged_arguments(PyObject **room) : values_(room) {}
+
   /// Returns false with TypeError set if the arguments do not match the parameters. `keywords` is a
   /// tuple of names, or NULL.
   bool place(PyTypeObject *type, PyObject *arrangement, PyObject *const *args, std::size_t nargs,
@@ -83,7 +86,7 @@ class arranged_arguments {
     return is_equal;
   }
 
-  PyObject *values_[PyNativeSignature_MAX_ARGS + 1];
+  PyObject **const values_;
 };
 
 }  // namespace typedcall::python

@@ -13,6 +13,7 @@
 
 #include "typedcall/base/error_value.h"
 #include "typedcall/base/gil.h"
+#include "typedcall/base/stack.h"
 #include "typedcall/calling/entry.h"
 #include "typedcall/provider/keywords.h"
 #include "typedcall/resolve/request.h"
@@ -109,8 +110,8 @@ class native_call {
   }
 
  private:
-  static constexpr std::size_t kMost = PyNativeSignature_MAX_ARGS + 1;
-  static constexpr std::size_t kFewScratch = 4;
+  // For a few numbers, self and the place for the result.
+  static constexpr std::size_t kFew = typedcall::internal::few_arguments + 2;
 
   native_call(calling::entry own, const PyNativeSignature &asked)
       : own_(std::move(own)), is_object_(PyNativeType_Kind(asked.result) == PyNativeKind_OBJECT) {
@@ -123,6 +124,7 @@ class native_call {
       takes_doubles &= asked.args[i].code == PyNativeType_DOUBLE && !asked.args[i].is_pointer;
       if (parameters_.back().needs_scratch()) ++scratch_count_;
     }
+    needs_room_ = scratch_count_ != 0 || own_.invoke.arity() > kFew;
     // Before 3.12, raising an exception may run the garbage collector, and so any code. That
     // matters to calls that are not over then, and a float for a double never raises.
     needs_floats_ = PY_VERSION_HEX < 0x030C0000 && (may_fall_back() || scratch_count_ != 0);
@@ -155,32 +157,28 @@ class native_call {
       typedcall::internal::set_wrong_count(name_.c_str(), arity(), nargs);
       return nullptr;
     }
-    native_value values[kMost];
-    std::size_t at = 0;
     if (is_unbound_) {
       if (!check_self(callable, args[0])) return nullptr;
       self = *args++;
     }
+    if (needs_room_) return with_scratch(self, args, run);
+    native_value values[kFew];
+    std::size_t at = 0;
     if (own_.view.takes_self) values[at++] = native_value::of(self);
-    if (scratch_count_ != 0) return with_scratch(values, at, args, run);
     for (const parameter &each : parameters_) {
       if (!each.convert(*args++, &values[at++], nullptr)) return nullptr;
     }
     return run(values);
   }
 
-  // Like with_values(), for wide numbers and pointers.
+  // Like with_values(), for wide numbers and pointers, and for many arguments.
   template <class Run>
-  __attribute__((noinline)) PyObject *with_scratch(native_value *values, std::size_t at,
-                                                   PyObject *const *args, const Run &run) const {
-    scratch few[kFewScratch];
-    std::unique_ptr<scratch[]> many;
-    scratch *scratches = few;
-    if (scratch_count_ > kFewScratch) {
-      many.reset(new (std::nothrow) scratch[scratch_count_]);
-      if (!many) return PyErr_NoMemory();
-      scratches = many.get();
-    }
+  __attribute__((noinline)) PyObject *with_scratch(PyObject *self, PyObject *const *args,
+                                                   const Run &run) const {
+    auto *const values = TYPEDCALL_INTERNAL_ON_STACK(native_value, own_.invoke.arity() + 1);
+    auto *const scratches = TYPEDCALL_INTERNAL_ON_STACK(scratch, scratch_count_);
+    std::size_t at = 0;
+    if (own_.view.takes_self) values[at++] = native_value::of(self);
     for (std::size_t i = 0; i < scratch_count_; ++i) scratches[i].view.obj = nullptr;
     std::size_t used = 0;
     bool converted = true;
@@ -243,8 +241,9 @@ class native_call {
 
   // Like run(), for an entry whose signature differs from the requested one.
   __attribute__((noinline)) PyObject *run_cast(native_value *values) const {
-    native_value given[kMost];
-    wide_value scratches[kMost], answer;
+    auto *const given = TYPEDCALL_INTERNAL_ON_STACK(native_value, own_.invoke.arity() + 1);
+    auto *const scratches = TYPEDCALL_INTERNAL_ON_STACK(wide_value, own_.invoke.arity() + 1);
+    wide_value answer;
     const std::size_t first = own_.view.takes_self ? 1 : 0;
     if (own_.view.takes_self) given[0] = values[0];
     if (own_.view.has_place) values[own_.invoke.arity() - 1] = {};
@@ -266,6 +265,7 @@ class native_call {
   std::optional<safe_cast> cast_;
   std::vector<parameter> parameters_;
   std::size_t scratch_count_ = 0, arity_ = 0;
+  bool needs_room_ = false;  // for scratch, or for more than kFew values
   PyObject *(*box_)(const void *) = nullptr;
   bool is_unbound_ = false, is_object_ = false, is_wide_ = false;
   bool may_be_quiet_ = false, needs_floats_ = false;  // see is_quiet()

@@ -64,7 +64,7 @@ __attribute__((noinline)) PyObject *with_arranged_arguments(typed_function *func
       arrangement_at(type, &function->arrangement, function->parts.callable, arity);
   if (arrangement == nullptr) return refused();
   const object_ref kept = object_ref::borrow(arrangement);
-  arranged_arguments arranged;
+  arranged_arguments arranged(TYPEDCALL_INTERNAL_ON_STACK(PyObject *, arity + 1));
   if (!arranged.place(type, arrangement, args, nargs, keywords, arity)) return refused();
   return native(arranged.values(), arity);
 }
@@ -114,7 +114,8 @@ inline PyObject *call_or_fall_back(PyObject *object, PyObject *const *args, std:
   const auto boxed = [&] {
     // The callable may release the function, and so itself.
     const object_ref callable = object_ref::borrow(function->parts.callable);
-    return PyObject_Vectorcall(callable.get(), args, nargs, keywords);
+    return typedcall::internal::call_counted(
+        [&] { return PyObject_Vectorcall(callable.get(), args, nargs, keywords); });
   };
   return with_arguments(
       function, args, nargs, keywords,
@@ -216,9 +217,12 @@ inline PyObject *reduce_function(PyObject *object, PyObject *) {
 }
 
 inline PyObject *name_of_function(PyObject *object, void *) {
-  const typed_function *function = function_of(object);
-  return PyObject_GetAttrString(
-      function->parts.callable != nullptr ? function->parts.callable : Py_None, "__name__");
+  // Each TypedFunction can be the callable of another, so chains may be long.
+  PyTypeObject *const type = Py_TYPE(object);
+  while (object != nullptr && Py_TYPE(object) == type) object = function_of(object)->parts.callable;
+  // Python code may release the chain.
+  const object_ref last = object_ref::borrow(object != nullptr ? object : Py_None);
+  return PyObject_GetAttrString(last.get(), "__name__");
 }
 
 inline PyTypeObject *make_function_type(PyObject *module) {

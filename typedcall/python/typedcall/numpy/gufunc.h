@@ -95,8 +95,6 @@ class gufunc_loop {
   }
 
  private:
-  static constexpr std::size_t kMost = typedcall::internal::most_arguments;
-
   gufunc_loop(calling::entry own, void *funcptr, int arrays)
       : entry_(std::move(own)), arrays_(arrays), funcptr_(funcptr) {}
 
@@ -210,10 +208,11 @@ class gufunc_loop {
   }
 
   // On failure, returns false with an exception set.
-  bool run_row(char *const *args, const std::intptr_t *lengths, const std::intptr_t *steps,
-               std::intptr_t i, char *scratch) const {
-    native_value values[kMost];
-    wide_value wides[kMost];
+  TYPEDCALL_OUT_OF_LINE bool run_row(char *const *args, const std::intptr_t *lengths,
+                                     const std::intptr_t *steps, std::intptr_t i,
+                                     char *scratch) const {
+    auto *const values = TYPEDCALL_INTERNAL_ON_STACK(native_value, entry_.invoke.arity() + 1);
+    auto *const wides = TYPEDCALL_INTERNAL_ON_STACK(wide_value, entry_.invoke.arity() + 1);
     std::size_t at = 0;
     bool fits = true;
     for (const gufunc_argument &each : arguments_) {
@@ -285,20 +284,20 @@ class gufunc_loop {
                                                   wide_value *place) const {
     const auto call = [&](bool) {
       if (PyErr_Occurred() != nullptr) return false;
-      object_ref bytes[kMost];
-      typedcall::internal::boxed_arguments<kMost> boxed;
+      using typedcall::internal::boxed_arguments;
+      const std::size_t most = arguments_.size() + 1;
+      boxed_arguments boxed(TYPEDCALL_INTERNAL_ON_STACK(PyObject *, most));
+      boxed_arguments bytes(TYPEDCALL_INTERNAL_ON_STACK(PyObject *, most));
       std::size_t at = 0, count = 0;
       for (const gufunc_argument &each : arguments_) {
         if (each.is_buffer()) {
           const auto size = static_cast<Py_ssize_t>(PyNativeType_Size(each.type));
           const Py_ssize_t all = size * lengths[each.dimension];
           const char *row = values[at].get<const char *>();
-          bytes[count] =
-              object_ref::steal(each.output >= 0 ? PyByteArray_FromStringAndSize(row, all)
-                                                 : PyBytes_FromStringAndSize(row, all));
-          if (!bytes[count]) return false;
-          if (!boxed.add(PyObject_CallFunctionObjArgs(each.make_array.get(), bytes[count].get(),
-                                                      nullptr))) {
+          if (!bytes.add(each.output >= 0 ? PyByteArray_FromStringAndSize(row, all)
+                                          : PyBytes_FromStringAndSize(row, all)) ||
+              !boxed.add(
+                  PyObject_CallFunctionObjArgs(each.make_array.get(), bytes[count++], nullptr))) {
             return false;
           }
           at += 2;
@@ -309,9 +308,10 @@ class gufunc_loop {
           if (!boxed.add(typedcall::internal::box_element(each.given, value))) return false;
           ++at;
         }
-        ++count;
       }
-      const object_ref returned = boxed.call(callee_);
+      // NumPy needs 19 kB of the stack to call the loop of a generalised ufunc.
+      constexpr int levels = 4;
+      const object_ref returned = boxed.call(callee_, levels);
       if (!returned ||
           !typedcall::internal::unbox_element(entry_.result.type, returned.get(), place)) {
         return false;
@@ -322,13 +322,13 @@ class gufunc_loop {
           // Other code may have resized the bytearray.
           const auto size = static_cast<Py_ssize_t>(PyNativeType_Size(each.type));
           const Py_ssize_t all = size * lengths[each.dimension];
-          if (PyByteArray_GET_SIZE(bytes[count].get()) == all) {
-            std::memcpy(values[at].get<char *>(), PyByteArray_AS_STRING(bytes[count].get()),
+          if (PyByteArray_GET_SIZE(bytes[count]) == all) {
+            std::memcpy(values[at].get<char *>(), PyByteArray_AS_STRING(bytes[count]),
                         static_cast<std::size_t>(all));
           }
         }
         at += each.is_buffer() ? 2 : 1;
-        ++count;
+        count += each.is_buffer() ? 1 : 0;
       }
       return true;
     };

@@ -58,8 +58,11 @@ class callback {
   __attribute__((noinline)) void run(void *const *args, void *result) {
     std::memcpy(result, &error, PyNativeType_Size(parameters.result));
     if (has_failed() || callee.get() == nullptr) return;
-    native_value values[kMost + 2], converted[kMost + 2];  // room for self and a result's place
-    wide_value scratches[kMost], others[kMost];
+    const std::size_t most = entry->invoke.arity() + 1;
+    auto *const values = TYPEDCALL_INTERNAL_ON_STACK(native_value, most);
+    auto *const scratches = TYPEDCALL_INTERNAL_ON_STACK(wide_value, most);
+    auto *const converted = cast ? TYPEDCALL_INTERNAL_ON_STACK(native_value, most) : values;
+    auto *const others = cast ? TYPEDCALL_INTERNAL_ON_STACK(wide_value, most) : scratches;
     values[0] = converted[0] = native_value::of(self);
     const std::size_t first = self != nullptr ? 1 : 0;
     if (const char *const fault = read(args, values + first, scratches)) {
@@ -71,13 +74,10 @@ class callback {
     }
     if (cast) cast->arguments(values + first, converted + first, others);
     one_call call = {*this, args, values + first, result};
-    calling::finish(&*entry, callee.get(), call, asked.inputs.size(), cast ? converted : values,
-                    call);
+    calling::finish(&*entry, callee.get(), call, asked.inputs.size(), converted, call);
   }
 
  private:
-  static constexpr std::size_t kMost = typedcall::internal::most_arguments;
-
   /// The engine's sink and its access to Python; see typedcall/calling.h.
   struct one_call {
     callback &own;

@@ -172,9 +172,9 @@ struct vector_call {
     }
   }
 
-  void run_numbers(std::uint64_t first, std::uint64_t count) {
-    char *args[kMost + 1];
-    std::intptr_t steps[kMost + 1];
+  TYPEDCALL_OUT_OF_LINE void run_numbers(std::uint64_t first, std::uint64_t count) {
+    auto *const args = TYPEDCALL_INTERNAL_ON_STACK(char *, columns.size() + 1);
+    auto *const steps = TYPEDCALL_INTERNAL_ON_STACK(std::intptr_t, columns.size() + 1);
     for (std::size_t i = 0; i < columns.size(); ++i) {
       steps[i] = self.functions.all[0].parameters[i].size;
       args[i] = const_cast<char *>(columns[i].own) + first * static_cast<std::size_t>(steps[i]);
@@ -187,9 +187,9 @@ struct vector_call {
     if (status != 0) raised();
   }
 
-  void run_one() {
+  TYPEDCALL_OUT_OF_LINE void run_one() {
     const entry &chosen = self.functions.all[0];
-    native_value values[kMost + 1];
+    auto *const values = TYPEDCALL_INTERNAL_ON_STACK(native_value, chosen.invoke.arity() + 1);
     native_value *next = values;
     for (std::size_t i = 0; i < columns.size(); ++i) {
       const value_type &type = chosen.parameters[i];

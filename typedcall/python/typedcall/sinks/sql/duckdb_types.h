@@ -227,7 +227,7 @@ TYPEDCALL_RARE inline std::vector<sql_types> lists_of(const overloads &functions
     own.emplace_back();
     for (std::size_t i = 0; i < count; ++i) {
       const value_type &type = each.parameters[i];
-      arguments[i].add_parameter(type, ranked > 1, functions.alone() != nullptr);
+      arguments[i].add_parameter(type, ranked > 1, functions.all.size() == 1);
       own.back().push_back(type_of(type));
     }
   }

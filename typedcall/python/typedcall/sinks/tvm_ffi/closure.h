@@ -95,11 +95,13 @@ class tvm_closure {
            calling::take(look_at(value, nullptr), types_.result, to) == calling::taken::yes;
   }
 
-  void call(void *result, void **args) const {
-    tvm_any packed[PyNativeSignature_MAX_ARGS], returned = {kTvmNone, 0, {0}};
-    tvm_bytes bytes[PyNativeSignature_MAX_ARGS];
+  TYPEDCALL_OUT_OF_LINE void call(void *result, void **args) const {
+    const std::size_t most = types_.parameters.size() + 1;
+    auto *const packed = TYPEDCALL_INTERNAL_ON_STACK(tvm_any, most);
+    auto *const bytes = TYPEDCALL_INTERNAL_ON_STACK(tvm_bytes, most);
+    auto *const objects = TYPEDCALL_INTERNAL_ON_STACK(void *, most);
+    tvm_any returned = {kTvmNone, 0, {0}};
     std::size_t count = 0, owned = 0;
-    void *objects[PyNativeSignature_MAX_ARGS];
     int failed = 0;
     const char *reason = nullptr;
     void **from = args;
