@@ -203,7 +203,7 @@ static inline PyTypedcall_RARE_PART PyCustomSlot *PyTC_Search(PyTypeObject *type
   return PyTC_Among(PyTC_Resolved(type), id, expected_pos);
 }
 
-/// Returns the slot with this ID, or NULL, also for IDs 0 and 1. Looks first at `expected_pos`.
+/// Returns the slot with this ID, or NULL (always for 0 and 1). `expected_pos` is tried first.
 static inline PyTypedcall_QUICK_PART PyCustomSlot *PyCustomSlots_Find(PyObject *obj, uintptr_t id,
                                                                       Py_ssize_t expected_pos) {
   PyTypeObject *type = Py_TYPE(obj);

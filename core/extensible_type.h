@@ -88,7 +88,7 @@ static inline PyTypeObject *PyExtensibleType_Import(void) {
 /// Makes a statically allocated extensible type ready: calls PyType_Ready with our metaclass, and
 /// settles the slots. Fill in count and table first. `slot_table_size` is the table's capacity.
 /// Inherited slots are put in front of the type's own, so leave room for them: slots with ID 0 at
-/// the table's end. IDs that the type already has are not inherited. The table outlives the type.
+/// the table's end. IDs that it already has are not inherited. The table must outlive the type.
 ///
 /// Make bases ready before types that derive from them. This function copies the buffer functions
 /// into the type itself, and points tp_as_buffer to the copy. A second call does nothing. When the
@@ -150,7 +150,7 @@ static inline PyObject *PyExtensibleType_FromSpec(PyObject *module, PyType_Spec 
 ///
 /// Returns a new reference, or NULL with an exception set: TypeError if an item is not a metaclass,
 /// or is written in C and has fields, a tp_new, a second tp_dealloc or, in a limited API module,
-/// any tp_dealloc; or an exception from making the class. GIL: held. Valid in this interpreter.
+/// any tp_dealloc; or an exception from making the class. GIL: held. For this interpreter only.
 static inline PyTypeObject *PyExtensibleType_CombinedMetaclass(PyObject *metaclasses) {
   const PyTypedcall_Interface *interface = PyTypedcall_Import();
   return interface != NULL ? interface->combined_metaclass(interface->state, metaclasses) : NULL;

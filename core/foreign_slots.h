@@ -223,8 +223,8 @@ static inline PyForeignSlots_Table *PyTC_ForeignAdd(PyTypeObject *type,
 ///
 /// Returns 0, or -1 with ValueError (no slots, or an ID that is invalid, repeated, or registered
 /// with different data), TypeError (an extensible type, or one that cannot be weakly referenced),
-/// RuntimeError if the interpreter is ending, or MemoryError. GIL: held. `interface` must be from
-/// the calling interpreter. The slots are registered for it only. ValueError changes nothing.
+/// RuntimeError if the interpreter is ending, MemoryError, or what PyType_Ready raises. GIL: held.
+/// `interface` and so the slots are the calling interpreter's. ValueError changes nothing.
 static inline int PyForeignSlots_Register(const PyTypedcall_Interface *interface,
                                           PyTypeObject *type, const PyCustomSlot *slots,
                                           Py_ssize_t count) {
@@ -300,7 +300,7 @@ static inline TYPEDCALL_RARE const PyForeignSlots_Table *PyTC_ForeignFirstLook(
 #pragma GCC diagnostic pop
 
 /// Returns the slot with this ID that is registered for the type of `obj` or one of its bases, or
-/// NULL, valid while the type lives. `interface` must be from the calling interpreter.
+/// NULL. Ignores what PyCustomSlots_Find finds. Valid while the type lives. `interface`: as above.
 ///
 /// Takes no lock, sets no exception and keeps a pending one. GIL: needed only in limited API
 /// modules. Without the GIL, the caller must also have a reference to the type, as for

@@ -102,8 +102,8 @@ typedef struct PyTypedcall_Interface {
   /// Removes the row for `key`, whatever its owner. Returns 1, or 0 if there is none. Cannot fail.
   int (*retract)(void *state, int space, const void *key);
 
-  /// Returns `read(def)`, and caches the result. `read` looks for the sibling symbol of `def`, runs
-  /// no Python code, and its result is valid as long as `def`'s shared object. Sets no exception.
+  /// Returns `read(def)`, and caches it. `read` looks for the sibling symbol of `def`, must not run
+  /// Python code, and its result must be valid as long as `def`'s shared object. No exception.
   const void *(*sibling)(void *state, const PyMethodDef *def,
                          const void *(*read)(const PyMethodDef *def));
 

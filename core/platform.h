@@ -114,7 +114,7 @@ static inline int PyTC_EqualsAcquire(const uint64_t *word, uint64_t value) {
 
 #if !defined(Py_LIMITED_API) && !defined(PYPY_VERSION)
 /// True if this thread has an attached thread state (holds the GIL). Needs neither the GIL nor an
-/// interpreter, and sets no exception. Up to 3.11 false in a thread's second state, which is safe.
+/// interpreter, and sets no exception. Up to 3.11, a thread's second state counts as detached.
 static inline int PyTypedcall_IsAttached(void) {
 #if PY_VERSION_HEX >= 0x030D0000
   return PyThreadState_GetUnchecked() != NULL;

@@ -218,8 +218,8 @@ static inline int PyTC_PlaceSpecial(PyTypeObject *type, const PyType_Spec *spec)
 /// a positive value the total size.
 ///
 /// The base may be any type: `list`, a class made in Python, another extension's type or a
-/// metaclass. Instances are allocated as those of classes made in Python, unless the spec has
-/// Py_tp_alloc: datetime's own function allocates too little. `metaclass` and `module` may be NULL.
+/// metaclass. Larger instances are allocated as those of classes made in Python, unless the spec
+/// has Py_tp_alloc: datetime's own allocates too little. `metaclass` and `module` may be NULL.
 /// `bases` is a type, a tuple of types, or NULL for the bases in the spec. With a negative
 /// basicsize, all members, even `__dictoffset__`, must have Py_RELATIVE_OFFSET. Before 3.11
 /// `spec->name` must outlive the type.

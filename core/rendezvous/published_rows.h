@@ -144,7 +144,7 @@ static inline TYPEDCALL_COLD int PyTC_Publish(void *opaque, int space, const voi
   }
   if (offered != NULL) PyTC_RejectRow(offered);
   Py_XDECREF(keeper);
-  if (kept != NULL && may_be_kept && result >= 0) PyTC_Host(state, object, kept);
+  if (kept != NULL && may_be_kept && result >= 0) PyTC_Host(state, object);
   if (result == PyTypedcall_CONFLICT) PyTC_Count(&state->counters.conflicts, 1);
   if (result == -1 && !PyErr_Occurred()) PyErr_NoMemory();
   return result;

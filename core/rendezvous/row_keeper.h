@@ -11,7 +11,6 @@ typedef struct PyTC_Keeper {
   PyTC_HEAD
   PyTC_State *state;
   const void *hosted_by;  // the tagged object that has this keeper, or NULL
-  const PyObject *dict;   // the object's `__dict__` when it got the keeper
   PyObject **kept;        // cells, at most half of them full
   size_t count, capacity;
 } PyTC_Keeper;
@@ -233,25 +232,26 @@ static inline TYPEDCALL_COLD PyObject *PyTC_HostingDict(PyObject *object) {
 static inline int PyTC_IsOfAnother(PyTC_State *state, PyObject *object, const PyObject *dict,
                                    PyObject *found) {
   if (found == NULL || Py_TYPE(found) != state->keeper_type) return 0;
-  const PyTC_Keeper *keeper = PyTC_AsKeeper(found);
-  const PyTC_Row *row = PyTC_HostedRow(&state->tables[PyTypedcall_BY_OBJECT], keeper->hosted_by);
-  return keeper->hosted_by != object && keeper->dict == dict && row != NULL && row->keeper == found;
+  const void *host = PyTC_AsKeeper(found)->hosted_by;
+  const PyTC_Row *row = PyTC_HostedRow(&state->tables[PyTypedcall_BY_OBJECT], host);
+  if (host == object || row == NULL || row->keeper != found) return 0;
+  PyObject *theirs = PyTC_HostingDict((PyObject *)(uintptr_t)host);  // lives as long as its row
+  Py_XDECREF(theirs);
+  return theirs == dict;
 }
 
 // Moves the keeper of the object's row from the table to `object`, or puts it back if Python code
 // has removed it. A removed keeper and its tag live only while other code refers to them. If this
 // fails, or `object` has another keeper or another object's `__dict__`, the keeper stays where it
-// is. The other object's keeper then keeps `kept`, too. May run Python code.
-static inline TYPEDCALL_COLD void PyTC_Host(PyTC_State *state, PyObject *object, PyObject *kept) {
+// is. May run Python code.
+static inline TYPEDCALL_COLD void PyTC_Host(PyTC_State *state, PyObject *object) {
   PyObject *dict = PyTC_HostingDict(object);
   PyObject *found = PyTC_Look(dict, PyTypedcall_KEPT_NAME);
   PyTC_SideTable *table = &state->tables[PyTypedcall_BY_OBJECT];
   PyTC_Row *row = PyTC_TableRow(table, object);
   PyObject *keeper = row != NULL ? row->keeper : NULL;
-  if (PyTC_IsOfAnother(state, object, dict, found)) {
-    (void)PyTC_Keep(found, kept, object);
-  } else if (dict != NULL && keeper != NULL &&
-             (PyTC_IsHosted(row) || PyTC_HostedRow(table, object) == NULL)) {
+  if (dict != NULL && keeper != NULL && !PyTC_IsOfAnother(state, object, dict, found) &&
+      (PyTC_IsHosted(row) || PyTC_HostedRow(table, object) == NULL)) {
     Py_INCREF(keeper);
     PyTypedcall_SavedError saved = PyTypedcall_SaveError();
     const int is_there = PyDict_SetItemString(dict, PyTypedcall_KEPT_NAME, keeper) == 0;
@@ -260,7 +260,6 @@ static inline TYPEDCALL_COLD void PyTC_Host(PyTC_State *state, PyObject *object,
     row = PyTC_TableRow(table, object);  // the assignment may have removed the row
     if (is_there && hosted->hosted_by == NULL && row != NULL && row->keeper == keeper) {
       hosted->hosted_by = object;
-      hosted->dict = dict;
       Py_DECREF(keeper);
     }
     Py_DECREF(keeper);

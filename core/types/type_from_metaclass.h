@@ -12,10 +12,10 @@ static inline int PyTC_CheckName(const PyType_Spec *spec) {
   return spec->name != NULL ? 0 : -1;
 }
 
-// True if the spec says how to allocate or to free instances.
-static inline int PyTC_HasAlloc(const PyType_Spec *spec) {
+// True if the spec has this slot.
+static inline int PyTC_HasSlot(const PyType_Spec *spec, int id) {
   const PyType_Slot *slot = spec->slots;
-  while (slot->slot != 0 && slot->slot != Py_tp_alloc && slot->slot != Py_tp_free) ++slot;
+  while (slot->slot != 0 && slot->slot != id) ++slot;
   return slot->slot != 0;
 }
 
@@ -51,8 +51,9 @@ static inline void PyTC_PlaceDict(PyTypeObject *type, const PyType_Spec *spec) {
 static inline void PyTC_PlaceAlloc(PyTypeObject *type, const PyType_Spec *spec) {
   PyTypeObject *base = type->tp_base;
   if (type->tp_basicsize == base->tp_basicsize && PyType_IS_GC(type) == PyType_IS_GC(base)) return;
-  if (PyTC_HasAlloc(spec)) return;
+  if (PyTC_HasSlot(spec, Py_tp_alloc)) return;
   type->tp_alloc = PyType_GenericAlloc;
+  if (PyTC_HasSlot(spec, Py_tp_free)) return;
   type->tp_free = PyType_IS_GC(type) ? PyObject_GC_Del : PyObject_Free;
 }
 #endif
@@ -77,7 +78,7 @@ static inline int PyTC_HasNoBase(const PyType_Spec *spec, PyObject *bases) {
 /// If `metaclass` is NULL, or a base's metaclass is more derived, the base's metaclass is used.
 /// `module` may be NULL. `bases` is a type, a non-empty tuple of types, or NULL for the bases in
 /// the spec. The memory that the metaclass adds to its types is zeroed. The metaclass's tp_new and
-/// tp_init and the bases' __init_subclass__ are not called. Before 3.11 the name outlives the type.
+/// tp_init and the bases' __init_subclass__ are not called. Before 3.11 the name must outlive it.
 ///
 /// Returns a new reference, or NULL with TypeError (a metaclass with its own tp_new, a metaclass
 /// conflict, incompatible bases or sizes), SystemError or RuntimeError (an invalid spec),

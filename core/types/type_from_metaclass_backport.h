@@ -218,8 +218,8 @@ static inline int PyTC_CheckSizes(const PyType_Spec *spec, const PyTC_Special *s
     return -1;
   }
   // Another tp_alloc may allocate more than tp_basicsize.
-  if (PyTC_HasAlloc(spec) || (size == base->tp_basicsize && base->tp_alloc != PyType_GenericAlloc))
-    return 0;
+  const int inherits = size == base->tp_basicsize && base->tp_alloc != PyType_GenericAlloc;
+  if (inherits || PyTC_HasSlot(spec, Py_tp_alloc)) return 0;
   if (special->weaklist_offset > last || special->dict_offset > last ||
       special->vectorcall_offset > last) {
     PyErr_Format(PyExc_TypeError,

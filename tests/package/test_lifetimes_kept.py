@@ -116,6 +116,47 @@ print("ok")
 """, "gone\nok")
 
     @WITH_GIL
+    def test_two_objects_with_one_dictionary_that_was_replaced(self):
+        self.runs(KEEPS + """
+class C:
+    def __call__(self, x): return x
+a, b = C(), C()
+typedcall.tag(a, "d->d", keeping(0))
+a.__dict__ = dict(a.__dict__)
+b.__dict__ = a.__dict__
+typedcall.tag(b, "d->d", plus(2))
+churn()
+assert [typedcall.resolve(each, "d->d")(1.0) for each in (a, b)] == [2.0, 3.0]
+del b
+churn()
+assert typedcall.resolve(a, "d->d")(1.0) == 2.0
+del a
+churn()
+print("ok")
+""", "gone\nok")
+
+    @WITH_GIL
+    def test_many_objects_with_one_dictionary(self):
+        self.runs(KEEPS + """
+class C:
+    def __call__(self, x): return x
+first = C()
+typedcall.tag(first, "d->d", plus(1))
+kept = []
+for i in range(20):
+    other = C()
+    other.__dict__ = first.__dict__
+    callback = plus(2)
+    kept.append(weakref.ref(callback))
+    typedcall.tag(other, "d->d", callback)
+    del other, callback
+churn()
+assert [each() for each in kept] == [None] * 20, kept
+assert typedcall.resolve(first, "d->d")(1.0) == 2.0
+print("ok")
+""", "ok")
+
+    @WITH_GIL
     def test_an_object_outlives_another_with_its_dictionary(self):
         self.runs(KEEPS + """
 class C:

@@ -2,6 +2,7 @@
 
 import copy
 import datetime
+import itertools
 import gc
 import pickle
 import re
@@ -279,10 +280,10 @@ class Uses(unittest.TestCase):
 
     def test_bases_that_allocate_less_than_their_size(self):
         for base, arguments in ((datetime.datetime, (2026, 11, 28)), (datetime.time, (1, 2, 3))):
-            for flags in 0, td.HAVE_GC:
-                made = td.make(base, -64, flags=flags)
+            for flags, frees in itertools.product((0, td.HAVE_GC), (0, 1)):
+                made = td.make(base, -64, flags=flags, frees=frees)
                 for zone in None, datetime.timezone.utc:
-                    with self.subTest(base=base, flags=flags, zone=zone):
+                    with self.subTest(base=base, flags=flags, frees=frees, zone=zone):
                         plain = base(*arguments, tzinfo=zone)
                         objects = [made(*arguments, tzinfo=zone) for _ in range(100)]
                         for each in objects:

@@ -40,25 +40,27 @@ static int traverse_type(PyObject *self, visitproc visit, void *arg) {
   return 0;
 }
 
-// make(bases, basicsize, itemsize=0, flags=0, members=[], metaclass=None) returns a new type.
+// make(bases, basicsize, itemsize=0, flags=0, members=[], metaclass=None, frees=0) returns a new
+// type. With `frees`, its spec has a tp_free.
 static PyObject *make(PyObject *module, PyObject *args, PyObject *kwargs) {
-  static char *keywords[] = {(char *)"bases",
-                             (char *)"basicsize",
-                             (char *)"itemsize",
-                             (char *)"flags",
-                             (char *)"members",
-                             (char *)"metaclass",
-                             NULL};
+  static char *keywords[] = {
+      (char *)"bases",   (char *)"basicsize", (char *)"itemsize", (char *)"flags",
+      (char *)"members", (char *)"metaclass", (char *)"frees",    NULL};
+  int frees = 0;
   PyObject *bases, *members_list = NULL, *metaclass = Py_None;
   PyMemberDef members[8];
-  PyType_Slot slots[] = {{0, NULL}, {0, NULL}, {0, NULL}, {0, NULL}}, *next = slots;
+  PyType_Slot slots[] = {{0, NULL}, {0, NULL}, {0, NULL}, {0, NULL}, {0, NULL}}, *next = slots;
   PyType_Spec spec = {"type_data_module.Made", 0, 0, BASETYPE, slots};
   unsigned int flags = 0;
   memset(members, 0, sizeof(members));
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "Oi|iIO!O", keywords, &bases, &spec.basicsize,
-                                   &spec.itemsize, &flags, &PyList_Type, &members_list,
-                                   &metaclass)) {
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "Oi|iIO!Oi", keywords, &bases, &spec.basicsize,
+                                   &spec.itemsize, &flags, &PyList_Type, &members_list, &metaclass,
+                                   &frees)) {
     return NULL;
+  }
+  if (frees) {
+    next->slot = Py_tp_free;
+    next++->pfunc = flags & Py_TPFLAGS_HAVE_GC ? POINTER(PyObject_GC_Del) : POINTER(PyObject_Free);
   }
   if (members_list != NULL) {
     if (parse_members(members_list, members, sizeof(members) / sizeof(members[0])) < 0) return NULL;

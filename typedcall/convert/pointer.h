@@ -144,7 +144,7 @@ TYPEDCALL_COLD inline void refuse_pointer(PyObject *object, const pointer_wanted
     }
   } else if (!has_items) {
     // Only a capsule has such a pointer.
-  } else if (std::strcmp(name, "CArgObject") == 0) {
+  } else if (std::strcmp(name, "CArgObject") == 0 || std::strcmp(name, "_ctypes.CArgObject") == 0) {
     PyOS_snprintf(advice, sizeof(advice), "; pass the object itself, without byref()");
   } else if (std::strncmp(name, "_cffi_backend", 13) == 0) {
     PyOS_snprintf(advice, sizeof(advice),
