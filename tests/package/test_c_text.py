@@ -170,6 +170,26 @@ class Refused(unittest.TestCase):
         # Other functions of such a header can be read.
         self.assertEqual(by_header("double other(unsigned __count); unsigned LOUD(int); int ef_gcd(int);"), "i->i")
 
+    def test_a_word_like_those_of_c_is_no_name_behind_any_type(self):
+        for start, words in (
+                ("unsigned", "int64 i64 Int64 LongLong longlong quad uint ulong UInt uint_t __i64 MY_LONG long_long int_"),
+                ("long", "int64 i64 LONG_INT ulong64"), ("long long", "int64 LONG unsigned_"),
+                ("double", "COMPLEX Complex _complex LONG int64 Long"), ("float", "COMPLEX"), ("char", "UNSIGNED Signed"),
+                ("int", "LONG UNSIGNED __signed_t u32 SHORT long_"), ("int unsigned", "LONG int64"), ("void", "INT")):
+            for word in words.split():
+                for text in ("double ef_gcd(%s %s)", "double ef_gcd(int, const %s %s, int)"):
+                    self.refused(text % (start, word), "leave it out|two types|is not understood")
+        self.assertEqual(each_way("double", "double __complex, double __complex x"), ["ZdZd->d"] * 4)
+        for parameters, signature in (
+                ("int n, unsigned n2, double x, long N, char c, unsigned flags", "iIdl%sI->d" % CHARS[1]),
+                ("unsigned integer, unsigned longest, long i, unsigned u, unsigned i1, unsigned u2", "IIlIII->d"),
+                ("int i2, double u1, int charset, unsigned character, double longitude, double shortest", "idiIdd->d"),
+                ("int *LONG, unsigned (*i64)(int), unsigned complexity, int printed", "&iPIi->d"),
+                ("double real, double imaginary, int signal, int unsigned_count, int INTERVAL", "ddiii->d"),
+                ("int32_t i32, size_t ulong, struct x *LONG", "iNP->d")):
+            self.assertEqual(each_way("double", parameters), [signature] * 4, parameters)
+        self.assertEqual(by_header("typedef unsigned int64; double int32(void); int64 ef_gcd(unsigned);"), "I->I")
+
     def test_what_is_not_understood(self):
         for text in ("unsigned __int128 ef_gcd(int)", "int ef_gcd(unsigned size_t)", "int ef_gcd(int) noexcept",
                      "_Atomic int ef_gcd(int)", "int ef_gcd(int &x)", "int ef_gcd(int x = 3)", "int ef_gcd(int, )",

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple, Union
 
-__all__ = ["Array", "Function", "Layer", "Parameter", "Parser", "Pointer", "Type", "spliced"]
+__all__ = ["Array", "Function", "Layer", "Parameter", "Parser", "Pointer", "Type", "continues_a_type", "spliced"]
 
 # Names of typedefs, each with an equivalent built-in type. `intptr_t` and `size_t` stand for "n" and "N".
 _ALIASES = {
@@ -40,7 +40,7 @@ _SAME = {
     "__const": "const", "__const__": "const", "__volatile": "volatile", "__volatile__": "volatile",
     "__restrict": "restrict", "__restrict__": "restrict", "__inline": "inline", "__inline__": "inline",
     "__signed": "signed", "__signed__": "signed", "_Bool": "bool", "complex": "_Complex",
-    "__complex__": "_Complex",
+    "__complex": "_Complex", "__complex__": "_Complex",
 }  # fmt: skip
 _QUALIFIERS = {"const", "volatile", "restrict"}
 _STORAGE = {"extern", "static", "inline", "register", "typedef", "_Noreturn", "__extension__"}
@@ -53,7 +53,10 @@ _MACROS = {"PY_LONG_LONG": ("long", "long")}
 # The words that may be followed by others, such as `int` or a macro like PY_LONG_LONG.
 _OPEN = {"short", "long", "signed", "unsigned"}
 # Names that are usually macros or types. They are no names of parameters behind one of those words.
-_LIKE_A_TYPE = re.compile(r"_\w*|[A-Z][A-Z0-9_]+|\w+_t|(?:u?long)+\d*")
+_LIKE_A_TYPE = re.compile(r"_\w*|[A-Z][A-Z0-9_]+|\w+_t")
+# Macros for C's own words, and other names of integers. They are no names of parameters behind any of C's types.
+_LIKE_C = re.compile(r"(?:\w*_)?(?:(?:un)?signed|complex|u?quad|[iu](?:8|16|32|64|128)"
+                     r"|(?:u|s|unsigned|signed)?_?(?:(?:long|short|char|int)_?)+\d*)(?:_*t?_*)", re.IGNORECASE)
 # Reserved words that this parser does not understand.
 _OTHERS = {
     "__attribute", "__attribute__", "__declspec", "__asm", "__asm__", "__int128", "__typeof",
@@ -80,8 +83,15 @@ def _spellings() -> dict[tuple[str, ...], str]:
 
 
 _SPELLINGS = _spellings()
+_BASIC_TYPES = frozenset(_SPELLINGS.values())
 # C guarantees 63 levels of brackets, and 12 levels of declarators.
 _DEEPEST = 63
+
+
+def continues_a_type(word: str) -> bool:
+    """True if the word looks like a macro for one of C's own words, such as `LONG`, or like an integer type."""
+    # C compares 63 characters of a name.
+    return len(word) <= 63 and _LIKE_C.fullmatch(word) is not None
 
 
 def _standard(name: str) -> str | None:
@@ -278,15 +288,16 @@ class Parser:
         return (named.qualified() if is_const else named), storage
 
     def without_header(self, is_parameter: bool = False) -> tuple[Type, str, set[str]]:
-        """Parses the type, the name and the storage classes of a declaration that may have no name. In `unsigned LONG64`,
+        """Parses the type, the name and the storage classes of a declaration that may have no name. In `unsigned COUNT`,
         the word may be the name or a macro that continues the type. The type is then unknown, and its base is the
-        declaration that makes the word a name: `unsigned int LONG64`."""
+        declaration that makes the word a name: `unsigned int COUNT`."""
         of, storage = self.specifiers()
         word = self.next
-        is_unknown = self._is_open and self._is_name(word) and _LIKE_A_TYPE.fullmatch(word) is not None
+        is_unknown = self._is_name(word) and of.base in _BASIC_TYPES and (
+            continues_a_type(word) or self._is_open and _LIKE_A_TYPE.fullmatch(word) is not None)
         of, name = self.declarator(of, is_parameter)
         if is_unknown and not self._is_type(word):
-            least = "" if of.base.endswith("int") else " int"
+            least = " int" if self._is_open and not of.base.endswith("int") else ""
             of = of._replace(base=f"{of.base}{least} {word}")
         return of, name, storage
 

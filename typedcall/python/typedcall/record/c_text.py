@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from typedcall.record.c_parser import Array, Function, Parameter, Parser, Pointer, Type
+from typedcall.record.c_parser import Array, Function, Parameter, Parser, Pointer, Type, continues_a_type
 from typedcall.record.codes import CODES, is_buffer, is_const, letters_for, pointee
 from typedcall.record.records import parse_signature
 
@@ -53,10 +53,11 @@ def letters_of_type(of: Type, text: str) -> str:
     if not of.layers:
         letters = _value_letters(of.base)
         if letters is None:
-            if "int " in of.base:
-                word = of.base.rpartition(" ")[2]
-                raise ValueError(f"no type code for the C type {text!r}, if {word!r} is a part of it; "
-                                 f"if that is a name, write {of.base!r}")
+            words, _, word = of.base.rpartition(" ")
+            if words and words not in ("struct", "union", "enum"):
+                advice = "leave it out" if continues_a_type(word) else f"write {of.base!r:.500}"
+                raise ValueError(f"no type code for the C type {text!r:.500}, if {word!r:.500} is a part of it; "
+                                 f"if that is a name, {advice}")
             known = ", ".join(name for name in _BY_C_TYPE if "*" not in name)
             raise ValueError(f"no type code for the C type {text!r:.500}; there are {known}")
         return letters
