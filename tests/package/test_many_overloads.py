@@ -96,6 +96,38 @@ class Values(unittest.TestCase):
             self.assertEqual(bool(in_python), count > MANY)
 
 
+class Results(unittest.TestCase):
+    def made(self, signatures):
+        """Returns a ufunc. An overload returns 2**63 + 5 as an unsigned int, or 2.5."""
+        functions = {"L": ctypes.CFUNCTYPE(ctypes.c_uint64, *[ctypes.c_int64] * 3)(lambda *given: 2**63 + 5),
+                     "d": ctypes.CFUNCTYPE(ctypes.c_double)(lambda: 2.5)}
+        functions["l"] = functions["L"]
+
+        def overloaded(*arguments):
+            return 2.5 if any(isinstance(each, float) for each in arguments) else 2**63 + 5
+
+        typedcall.tag(overloaded, signatures, [ctypes.cast(functions[each[-1]], ctypes.c_void_p) for each in signatures],
+                      flags=int(typedcall.Flags.ACQUIRES_GIL))
+        overloaded.kept = functions
+        return typedcall.ufunc(overloaded)
+
+    def test_they_are_of_overloads_that_accept_the_values(self):
+        ints = ["".join(each) + "->L" for each in itertools.product("bhil", repeat=3)]
+        values = numpy.ones(3, "uint64")
+        for others in (["fff->l", "ddd->L"], ["fff->d", "ddd->d"], ["sss->d", "OOO->d", "lls->d"]):
+            for count in (MANY - len(others), len(ints)):
+                with self.subTest(others, count=count):
+                    found = self.made([*ints[-count:], *others])(values, values, values)
+                    self.assertEqual((found.dtype, found.tolist()), ("uint64", [2**63 + 5] * 3))
+
+    def test_an_overload_that_floats_may_choose(self):
+        ints = ["".join(each) + "->l" for each in itertools.product("bhil", repeat=3)]
+        for others in (["dll->d", "fff->d"], ["dll->d", "ldl->d", "ddd->d"]):
+            made = self.made([*ints, *others])
+            one = numpy.ones(3, "int64")
+            self.assertEqual(made(numpy.ones(3), one, one).tolist(), [2.5] * 3)
+
+
 class Beside(unittest.TestCase):
     """Overloads of numbers beside others."""
 

@@ -216,8 +216,9 @@ def _all_loops(found: list[Entry], own_loops: list[_Loop], takes_truth: bool) ->
     overloads = Overloads([describe(*row[:2])[0] for row in among], rank_of)
     by_row = {entry.signature: entry for entry in reversed(entries)}
     most = None if len(among) <= _MANY else _MOST_STEPS
-    # An entry with each type of result.
-    of_results = list({_arrays(entry)[-1]: entry for entry in entries}.values())
+    # An entry with each type of result, and the type of each overload that NumPy can call.
+    of_results = {_arrays(entry)[-1]: entry for entry in entries}
+    results = [_arrays(by_row[row[0]])[-1] if row[0] in by_row else "" for row in among]
     loops: list[_Loop] = []
     own: dict[tuple[str, ...], _Loop] = {}
     for loop in own_loops:
@@ -230,8 +231,9 @@ def _all_loops(found: list[Entry], own_loops: list[_Loop], takes_truth: bool) ->
         if given in own and (not is_first or tried == [own[given].entry.signature]):
             loops.append(own[given])
         elif is_first:
-            # If not all steps are known, Python may choose any overload.
-            possible = candidates if most is None or all(steps[-1].fits) else [*candidates, *of_results]
+            # If not all steps are known, Python may choose any overload that is not excluded.
+            later = [] if most is None or all(steps[-1].fits) else overloads.after(list(given), steps)
+            possible = [*candidates, *[of_results[each] for each in {results[at] for at in later} if each]]
             loops.append(_Loop(candidates[0], (*given, _result(possible, own.get(given))), True))
     order = {id(entry): at for at, entry in enumerate(entries)}
     return _Loops(in_order(sorted(loops, key=lambda loop: order[id(loop.entry)])), among, tuple(entries))

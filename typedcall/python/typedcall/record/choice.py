@@ -3,6 +3,7 @@ them. The rules are in docs/ABI.md, 8.7 to 8.9. typedcall/calling/choose.h imple
 from __future__ import annotations
 
 import functools
+import itertools
 from typing import Any, Callable, NamedTuple
 
 from typedcall.record.codes import in_order, kind_of, range_of, rank
@@ -11,6 +12,7 @@ __all__ = ["Kind", "Overloads", "Step", "makes_floating", "rank_of_kind", "steps
 
 # The byte in a column of ranks if an overload does not accept an argument.
 _UNSUITABLE = 255
+_IS_SUITABLE = bytes([rank != _UNSUITABLE for rank in range(256)])
 
 
 class Kind(NamedTuple):
@@ -59,6 +61,7 @@ class Overloads:
         self._rank_of = rank_of
         self._of_count: dict[int, list[int]] = {}
         self._columns: dict[tuple[int, int, Any], bytes] = {}
+        self._are_floating: dict[tuple[int, int], int] = {}
         for at, letters in enumerate(overloads):
             self._of_count.setdefault(len(letters), []).append(at)
 
@@ -100,6 +103,29 @@ class Overloads:
                 if not fit and misfits.get(i) is not False:
                     misfits[i] = fit
         return made
+
+    def after(self, given: list[Any], made: list[Step]) -> list[int]:
+        """Returns the overloads that accept the given arguments and that the boxed call may try after these steps, in
+        any order. Takes linear time."""
+        suited = self._of_count.get(len(given), [])
+        bits = int.from_bytes(b"\1" * len(suited), "little")
+        for i, each in enumerate(given):
+            bits &= int.from_bytes(self._column(len(given), i, each).translate(_IS_SUITABLE), "little")
+        for step in made:
+            if False not in step.fits:
+                covered = bits
+                for i in step.open:
+                    covered &= self._floating(len(given), i)
+                bits &= ~covered
+        return [*itertools.compress(suited, bits.to_bytes(len(suited), "little"))]
+
+    def _floating(self, count: int, i: int) -> int:
+        """Returns a byte for each overload with `count` parameters: 1 if parameter `i` is floating."""
+        found = self._are_floating.get((count, i))
+        if found is None:
+            found = self._are_floating[count, i] = int.from_bytes(
+                bytes([makes_floating(self._overloads[at][i]) for at in self._of_count.get(count, [])]), "little")
+        return found
 
 
 def steps(overloads: list[list[str]], given: list[Any], ranges: list[tuple[int, int]],
