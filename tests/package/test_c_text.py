@@ -218,6 +218,14 @@ class Refused(unittest.TestCase):
 class Headers(unittest.TestCase):
     GCD = "int ef_gcd(int a, int b);\n"
 
+    def test_messages_quote_in_one_line(self):
+        for text, quoted in (("int\nef_gcd(int a,\n   ...)", "int ef_gcd(int a, ...)"), ("int ef_gcd(int\n\tLONG)", "int LONG"),
+                             ("typedef\n int x;\ntypedef\r\n long\n x", "typedef long x"), ("int ef_gcd\n(int\n&x)", "ef_gcd (int &x)"),
+                             ("#define M\nint\nef_gcd(M\n x)", "int ef_gcd(M x)")):
+            with self.subTest(text), self.assertRaises((TypeError, ValueError)) as raised:
+                by_header(text + ";")
+            self.assertIn(quoted, str(raised.exception))
+
     def test_what_c_does_not_see_is_not_there(self):
         other = "double ef_gcd(double x);\n"
         for text in (

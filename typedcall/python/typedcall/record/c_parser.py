@@ -231,10 +231,11 @@ class Parser:
         self.at = self._end_of.get(self.at, self.at) + 1
 
     def text_from(self, start: int) -> str:
-        """Returns the text from the token at `start` to the last token read."""
-        if start >= self.at:
-            return ""
-        return self._text[self._tokens[start].start():self._tokens[self.at - 1].end()]
+        """Returns the text from the token at `start` to the last token read, in one line."""
+        return self._quoted(self._tokens[start:self.at])
+
+    def _quoted(self, tokens: list[re.Match[str]]) -> str:
+        return " ".join(self._text[tokens[0].start():tokens[-1].end()].split()) if tokens else ""
 
     def words_from(self, start: int) -> list[tuple[str, int]]:
         """Returns the tokens from `start` to the last one read, except those in braces and square brackets, each with
@@ -249,8 +250,7 @@ class Parser:
     def refuse(self, what: str = "") -> ValueError:
         """Returns a ValueError whose message quotes the text around the current position."""
         what = what or (f"{self.next!r} is not understood" if self.next else "something is missing")
-        around = self._tokens[max(self.at - 6, 0):self.at + 6]
-        near = self._text[around[0].start():around[-1].end()] if around else ""
+        near = self._quoted(self._tokens[max(self.at - 6, 0):self.at + 6])
         return ValueError(f"{what}, in {near!r:.500}")
 
     def specifiers(self) -> tuple[Type, set[str]]:

@@ -120,9 +120,9 @@ def callback(
     elements as a 64-bit integer.
 
     The callback calls the first entry of exactly the declared types, or else the first that accepts the values
-    unchanged (docs/ABI.md, 8.2). Otherwise, it calls the first entry that accepts them after lossless conversions. If that function falls back, `f` itself is called. An exception is stored
-    in the Callback until check() or the end of the `with` statement raises it. Until then, calls return `error`, by
-    default nan, -1 or NULL.
+    unchanged (docs/ABI.md, 8.2). Otherwise, it calls the first entry that accepts them after lossless conversions. If
+    that function falls back, `f` itself is called. An exception is stored in the Callback until check() or the end of
+    the `with` statement raises it. Until then, calls return `error`, by default nan, -1 or NULL.
 
     Raises ValueError for an invalid declaration, TypeError if no entry fits, and ImportError on PyPy."""
     return callback_of(f, offered, declaration, arrays, error, success)
