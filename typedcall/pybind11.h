@@ -10,7 +10,6 @@
 // These headers must come after Python.h.
 #include "typedcall/base/namespace.h"
 #include "typedcall/binding/tagged_function.h"
-#include "typedcall/provider/effects.h"
 
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
@@ -53,17 +52,13 @@ void def(pybind11::module_ &module, const char *name, std::uintptr_t flags = 0,
   internal::def_with_entry<function>(module, name, entry, extra...);
 }
 
-/// The same with typedcall's effects, such as typedcall::pure. With typedcall::nothrow, `function`
-/// need not be noexcept, like a function in C; the process ends or goes wrong if it throws.
+/// The same with typedcall's effects pure, thread_safe, does_not_block, needs_gil and nothrow. With
+/// nothrow, `function` need not be noexcept, like a function in C; the process ends or goes wrong
+/// if it throws.
 template <auto function, std::uint64_t Bits, class... Extra>
-void def(pybind11::module_ &module, const char *name, effects<Bits>, const Extra &...extra) {
-  static_assert((Bits & ~(internal::entry_bits | internal::cannot_throw)) == 0,
-                "typedcall: def<f>() takes flags and typedcall::nothrow; for other effects, use "
-                "typedcall/provider.h");
-  constexpr bool is_nothrow = (Bits & internal::cannot_throw) != 0;
-  const auto entry = internal::plain_function<function, is_nothrow>::entry(
-      static_cast<std::uintptr_t>(Bits & internal::entry_bits));
-  internal::def_with_entry<function>(module, name, entry, extra...);
+void def(pybind11::module_ &module, const char *name, effects<Bits> given, const Extra &...extra) {
+  internal::def_with_entry<function>(module, name, internal::plain_entry<function>(given),
+                                     extra...);
 }
 
 /// Like def(), for a function that may throw. The function must not have any effect before it

@@ -67,24 +67,40 @@ class Bindings(support.InAFolder):
             return ["-isystem" + adapter_support.library("pybind11").get_include()]
         return ["-isystem" + adapter_support.library("nanobind").include_dir()]
 
+    def compiled(self, library, function, definition):
+        """Checks a module with this function and this definition by the compiler."""
+        source = self.source(library, function, definition)
+        return support.processes.run(
+            [*support.compiler("c++"), "-std=c++17", "-fsyntax-only", *self.flags(library),
+             "-I" + support.python_include(), "-I" + typedcall.get_include(), source], check=False, together=True)
+
     @support.ON_CPYTHON  # the libraries are installed for CPython
     def test_a_c_function_that_is_not_noexcept(self):
         function = 'extern "C" double of_c(double x) { return x + 1; }'
         for library in MODULE:
             with self.subTest(library):
-                source = self.source(library, function, 'typedcall::def<of_c>(module, "of_c");')
-                said = support.processes.run(
-                    [*support.compiler("c++"), "-std=c++17", "-fsyntax-only", *self.flags(library),
-                     "-I" + support.python_include(), "-I" + typedcall.get_include(), source], check=False, together=True)
+                said = self.compiled(library, function, 'typedcall::def<of_c>(module, "of_c");')
                 self.assertNotEqual(said.status, 0)
                 self.assertIn("for a C function, pass typedcall::nothrow", said.out)
-                source = self.source(library, function, """
+                said = self.compiled(library, function, """
                     typedcall::def<of_c>(module, "of_c", typedcall::nothrow);
                     typedcall::def<of_c>(module, "pure", typedcall::pure | typedcall::nothrow, "text");""")
-                said = support.processes.run(
-                    [*support.compiler("c++"), "-std=c++17", "-fsyntax-only", *self.flags(library),
-                     "-I" + support.python_include(), "-I" + typedcall.get_include(), source], check=False, together=True)
                 self.assertEqual(said.status, 0, said.out)
+
+    @support.ON_CPYTHON
+    def test_effects_that_their_wrappers_cannot_have(self):
+        function = ('#include "typedcall/provider/effects.h"\nint f(double x, double *) noexcept { return x > 0; }\n'
+                    "constexpr auto all = typedcall::pure | typedcall::thread_safe | typedcall::does_not_block |\n"
+                    "                     typedcall::needs_gil | typedcall::nothrow;")
+        wrong = ("may_raise", "takes_self", "falls_back", "returns_status", "releases_gil", "widened", "static_method")
+        for library in MODULE:
+            with self.subTest(library):
+                right = 'typedcall::def<f>(module, "f", all);'
+                self.assertEqual(self.compiled(library, function, right).status, 0)
+                lines = [f'typedcall::def<f>(module, "f", all | typedcall::{each});' for each in wrong]
+                said = self.compiled(library, function, "\n".join(lines))
+                self.assertNotEqual(said.status, 0)
+                self.assertEqual(said.out.count("typedcall: def<f>() takes pure, thread_safe"), len(wrong), said.out)
 
     @support.ON_CPYTHON
     def test_pybind11_with_nothrow(self):
