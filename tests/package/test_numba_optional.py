@@ -48,6 +48,15 @@ def optional_call(function, count=1):
     return numba.njit(scope["call"])
 
 
+def accepts(function, of):
+    """True if compiled code may call the function with this type. Only the types are resolved, which saves time."""
+    context = numba.core.registry.cpu_target.typing_context
+    try:
+        return context.resolve_function_type(numba.typeof(function), (of,), {}) is not None
+    except numba.TypingError:
+        return False
+
+
 class Choice(unittest.TestCase):
     """Each set of one or two overloads, each type."""
 
@@ -55,15 +64,10 @@ class Choice(unittest.TestCase):
         """Returns two compiled functions, which call all functions that accept this type, and what was called."""
         made = [recording([f"{letters}->i" for letters in each])
                 for count in (1, 2) for each in itertools.permutations(LETTERS, count)]
-        accepting = []
-        for function, seen in made:
-            try:
-                numba.njit(lambda x: function(x)).compile((numba.typeof(given),))
-            except numba.TypingError:
-                with self.assertRaises(numba.TypingError):
-                    numba.njit(lambda x: function(x)).compile((numba.types.Optional(numba.typeof(given)),))
-            else:
-                accepting.append((function, seen))
+        value = numba.typeof(given)
+        accepting = [each for each in made if accepts(each[0], value)]
+        for function, _ in made:
+            self.assertEqual(accepts(function, numba.types.Optional(value)), accepts(function, value))
         scope = {f"f{at}": function for at, (function, _) in enumerate(accepting)}
         lines = [f"    f{at}(x)" for at in range(len(accepting))]
         exec("\n".join(["def plain(x):", *lines]), scope)
