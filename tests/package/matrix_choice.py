@@ -34,9 +34,9 @@ def kind_of(value):
 
 
 def is_numpy_complex(value):
-    """Returns true for NumPy's complex scalars and arrays. They have `__float__`, which drops the imaginary part."""
+    """Returns true for NumPy's complex scalars and arrays, and their subclasses. They have `__float__`, which drops the imaginary part."""
     names = [f"{each.__module__}.{each.__name__}" for each in type(value).__mro__]
-    return "numpy.complexfloating" in names or names[0] == "numpy.ndarray" and value.dtype.kind == "c"
+    return "numpy.complexfloating" in names or "numpy.ndarray" in names and value.dtype.kind == "c"
 
 
 def rank(value, letters):

@@ -31,11 +31,15 @@ VALUES = {
 NUMPY = {
     "BOOL": ("numpy.bool_(True)",),
     "INT": ("numpy.int8(5)", "numpy.uint64(2**63)", "numpy.intp(0)"),
-    "ARRAY": ("numpy.zeros(3)", "numpy.array(7)", "numpy.array(7.5)"),
+    "ARRAY": ("numpy.zeros(3)", "numpy.array(7)", "numpy.array(7.5)", "numpy.ma.array(7.5)",
+              "numpy.array(7).view(made(numpy.ndarray, '__buffer__', '__release_buffer__'))"),
     "FLOAT_SUBCLASS": ("numpy.float64(0.5)",),
     "HAS_FLOAT": ("numpy.float32(0.5)", "numpy.float16(0.5)", "numpy.longdouble(0.5)"),
     "COMPLEX_SUBCLASS": ("numpy.complex128(1j)",),
     "HAS_COMPLEX": ("numpy.complex64(1j)", "numpy.clongdouble(1j)", "numpy.complex64(2)", "made(numpy.complex64)(1j)",
+                    "numpy.ma.array(1j)", "numpy.array(1j).view(made(numpy.ndarray))", "numpy.array([[1j]]).view(numpy.matrix)",
+                    "numpy.array(1j).view(made(numpy.ndarray, '__buffer__', '__release_buffer__'))",
+                    "numpy.array(1j).view(made((made(object), made(numpy.ndarray))))",
                     "numpy.array(1j)", "numpy.array(1j, '>c16')", "numpy.array(1j, 'F')", "numpy.array([1j])"),
     "STR_SUBCLASS": ("numpy.str_('7')",),
     # numpy.bytes_ has the name `__float__`, but CPython's functions do not find it.
@@ -57,8 +61,8 @@ GIVEN = {"__float__": 7.0, "__complex__": 7j, "__bool__": True}
 
 
 def made(base, *methods):
-    """Returns a subclass of `base` with these methods."""
-    return type("Made", (base,), {name: lambda self, given=GIVEN.get(name, 7): given for name in methods})
+    """Returns a subclass of `base`, or of several bases, with these methods."""
+    return type("Made", base if isinstance(base, tuple) else (base,), {name: lambda self, given=GIVEN.get(name, 7): given for name in methods})
 
 
 class Table(unittest.TestCase):
@@ -160,7 +164,8 @@ class Wrappers(unittest.TestCase):
         except ImportError:
             self.skipTest("NumPy is not installed")
         # NumPy has no float for arrays of several elements, and no int for floats.
-        others = ("numpy.zeros(3)", "numpy.array([1j])", "numpy.array(7.5)")
+        others = ("numpy.zeros(3)", "numpy.array([1j])", "numpy.array([[1j]]).view(numpy.matrix)", "numpy.array(7.5)",
+                  "numpy.ma.array(7.5)")
         self.check({kind: [each for each in expressions if each not in others] for kind, expressions in NUMPY.items()},
                    numpy=numpy)
 

@@ -71,21 +71,27 @@ inline bool has_length(const PyTypeObject *type) {
 }
 #endif
 
+/// Returns the type or the base type that has this name, or null.
+inline const PyTypeObject *type_named(const PyTypeObject *type, const char *name) {
+  while (type != nullptr && std::strcmp(type->tp_name, name) != 0) type = type->tp_base;
+  return type;
+}
+
 /// True for NumPy's complex scalars and their subclasses, which have `__float__`, too. It drops the
 /// imaginary part, with a warning.
 inline bool is_numpy_complex(const PyTypeObject *type) {
-  for (; type != nullptr; type = type->tp_base) {
-    if (std::strcmp(type->tp_name, "numpy.complexfloating") == 0) return true;
-  }
-  return false;
+  return type_named(type, "numpy.complexfloating") != nullptr;
 }
 
-/// True for an array of NumPy with complex elements. Sets no exception. Not inline, because its
-/// buffer would be in the frame of every call that ranks an object.
+/// True for an array of NumPy, or of a subclass, with complex elements. Sets no exception, and
+/// calls NumPy's own functions only, not `__buffer__` of a subclass. Not inline, because its buffer
+/// would be in the frame of every call that ranks an object.
 TYPEDCALL_RARE inline bool is_complex_array(PyObject *object) {
-  if (std::strcmp(Py_TYPE(object)->tp_name, "numpy.ndarray") != 0) return false;
+  const PyTypeObject *type = type_named(Py_TYPE(object), "numpy.ndarray");
+  const PyBufferProcs *buffer = type != nullptr ? type->tp_as_buffer : nullptr;
+  if (buffer == nullptr || buffer->bf_getbuffer == nullptr) return false;
   Py_buffer view;
-  if (PyObject_GetBuffer(object, &view, PyBUF_RECORDS_RO) < 0) {
+  if (buffer->bf_getbuffer(object, &view, PyBUF_RECORDS_RO) < 0) {
     PyErr_Clear();
     return false;
   }
@@ -93,7 +99,9 @@ TYPEDCALL_RARE inline bool is_complex_array(PyObject *object) {
   const char *const format = view.format;
   const bool is_complex = format != nullptr && std::strchr(format, '{') == nullptr &&
                           std::strchr(format, 'Z') != nullptr;
-  PyBuffer_Release(&view);
+  // Like PyBuffer_Release(), which would call `__release_buffer__` of a subclass.
+  if (buffer->bf_releasebuffer != nullptr) buffer->bf_releasebuffer(object, &view);
+  Py_XDECREF(view.obj);
   return is_complex;
 }
 
