@@ -180,7 +180,6 @@ class Source(unittest.TestCase):
         self.assertTrue(self.differs(ctypes.CFUNCTYPE(Text)(4096), "->s"))
         self.assertTrue(self.differs(ctypes.PYFUNCTYPE(Object)(4096), "->O"))
         self.assertTrue(self.differs(ctypes.CFUNCTYPE(CheckedPointer)(4096), "->&i"))
-        self.assertFalse(self.differs(ctypes.CFUNCTYPE(ctypes.c_char_p)(4096), "->s"))
         self.assertFalse(self.differs(ctypes.PYFUNCTYPE(ctypes.py_object)(4096), "->O"))
 
     def test_an_argtype_that_converts(self):
@@ -206,11 +205,28 @@ class Source(unittest.TestCase):
             with self.subTest(argtype):
                 self.assertEqual(self.differs(ctypes.CFUNCTYPE(ctypes.c_int, argtype)(4096)), differs)
         self.assertTrue(self.differs(ctypes.CFUNCTYPE(ctypes.c_int, Array)(4096), "P->i"))
-        for argtype, letters in ((ctypes.c_void_p, "P"), (ctypes.c_char_p, "s"), (ctypes.py_object, "O"),
+        for argtype, letters in ((ctypes.c_void_p, "P"), (ctypes.py_object, "O"),
                                  (ctypes.POINTER(ctypes.c_int), "&i"), (ctypes.POINTER(ctypes.c_char), "P"),
                                  (ctypes.POINTER(ctypes.c_wchar), "P"), (ctypes.CFUNCTYPE(None), "P")):
             with self.subTest(argtype):
                 self.assertFalse(self.differs(ctypes.CFUNCTYPE(ctypes.c_int, argtype)(4096), letters + "->i"))
+
+    def test_ctypes_takes_and_returns_bytes_for_a_text(self):
+        class Text(ctypes.c_char_p):
+            pass
+
+        libc = ctypes.CDLL(None)
+        libc.strlen.argtypes, libc.strlen.restype = [ctypes.c_char_p], ctypes.c_ulong
+        libc.strerror.argtypes, libc.strerror.restype = [ctypes.c_int], ctypes.c_char_p
+        self.assertEqual((libc.strlen(b"abc"), type(libc.strerror(0))), (3, bytes))
+        self.assertRaises(ctypes.ArgumentError, libc.strlen, "abc")
+        for function, signature, given, wanted in ((libc.strlen, "s->L", "abc", 3),
+                                                   (libc.strerror, "i->s", 0, libc.strerror(0).decode())):
+            self.assertTrue(self.differs(function, signature))
+            self.assertRaisesRegex(TypeError, "differs from the Python callable", typedcall.resolve, function, signature)
+            resolved = typedcall.resolve(function, signature, capabilities=typedcall.Flags.DIFFERS)
+            self.assertEqual(resolved(given), wanted)
+        self.assertTrue(self.differs(ctypes.CFUNCTYPE(None, Text)(4096), "s->v"))
 
     def test_parameters_that_ctypes_fills_in(self):
         prototype = ctypes.CFUNCTYPE(DOUBLE, DOUBLE, ctypes.POINTER(ctypes.c_int))

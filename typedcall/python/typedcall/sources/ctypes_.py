@@ -197,10 +197,12 @@ def _converts_differently(pointer: Any) -> bool:
 
 
 def _converts_result(restype: Any) -> bool:
-    """True if ctypes calls `_check_retval_`, or returns an instance of a class. For a simple type, ctypes does so unless
-    the type is directly derived from _SimpleCData."""
+    """True if ctypes calls `_check_retval_`, or returns bytes for a str, or an instance of a class. For a simple type,
+    ctypes does the latter unless the type is directly derived from _SimpleCData."""
     import ctypes
 
+    if restype is ctypes.c_char_p:
+        return True
     if attribute(restype, "_check_retval_", attribute) is not attribute:
         return True
     is_simple = isinstance(restype, type) and issubclass(restype, ctypes._SimpleCData)
@@ -208,9 +210,11 @@ def _converts_result(restype: Any) -> bool:
 
 
 def _converts_argument(argtype: Any) -> bool:
-    """True if the class has its own `from_param`."""
+    """True if the class has its own `from_param`, or takes bytes for a str."""
     import ctypes
 
+    if isinstance(argtype, type) and issubclass(argtype, ctypes.c_char_p):
+        return True
     given = attribute(argtype, "from_param")
     if sys.implementation.name == "pypy":
         return not (text_attribute(given, "__module__") or "").startswith("_ctypes")
