@@ -7,7 +7,15 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from typedcall.record.c_parser import Array, Function, Parameter, Parser, Pointer, Type, continues_a_type
+from typedcall.record.c_parser import (
+    Array,
+    Function,
+    Parameter,
+    Parser,
+    Pointer,
+    Type,
+    continues_a_type,
+)
 from typedcall.record.codes import CODES, is_buffer, is_const, letters_for, pointee
 from typedcall.record.records import parse_signature
 
