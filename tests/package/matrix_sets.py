@@ -304,17 +304,34 @@ def _outcome(one, call, made, library, python, is_python):
                 return "wrong", f"argument {at} of {_name(one, found)} is {stored!r}, not {expected!r}"
         return ("right", "C") if error is None else ("wrong", f"raised {error!r} after {_name(one, found)}")
     if python:
-        same = [each == value for each, (_, value) in zip(python[-1], call)]
-        return ("right", "Python") if all(same) else ("wrong", f"Python was given {python[-1]!r}")
+        same = len(python[-1]) == len(call) and all(map(_is_same, python[-1], call))
+        return ("right", "Python") if same else ("wrong", f"Python was given {python[-1]!r}")
     if error is None:
         return "wrong", f"nothing was called, not {_name(one, wanted)}"
-    if any(each in str(error) for each in _REFUSALS) and not isinstance(wanted, str):
+    is_refusal = any(each in str(error) for each in _REFUSALS)
+    if is_refusal and not isinstance(wanted, str):
         return "refused", str(error)
-    kind = next((kind for kind in ("TypeError", "OverflowError", "ValueError") if kind in repr(error)), "")
+    kind = _kind_of_error(error)
     if isinstance(wanted, str):
-        is_right = kind == wanted or not is_python
+        is_right = kind == wanted if is_python else kind != "" or is_refusal
         return "right" if is_right else "wrong", f"{kind or repr(error)}, and Python {wanted}"
     return "wrong", f"{error!r}, not {_name(one, wanted)}"
+
+
+def _is_same(found, call):
+    """True if Python was given this value: 1.0 and True are not 1."""
+    kind = _KINDS.get(call[0], "int").split()[-1]
+    return type(found).__name__ == kind and found == call[1]
+
+
+def _kind_of_error(error):
+    """Returns the name of the exception of a refused call, or "". Libraries may have classes of their own for it, with
+    the name in the message."""
+    kinds = ("TypeError", "OverflowError", "ValueError")
+    if type(error).__name__ in kinds:
+        return type(error).__name__
+    is_of_library = type(error).__module__.split(".")[0] in ("apsw", "_duckdb", "duckdb", "tvm_ffi")
+    return next((kind for kind in kinds if is_of_library and kind in str(error)), "")
 
 
 def _name(one, at):
