@@ -60,6 +60,10 @@ def accepts(function, of):
 class Choice(unittest.TestCase):
     """Each set of one or two overloads, each type."""
 
+    @classmethod
+    def setUpClass(cls):
+        numba.njit(lambda x: x)(1)  # Numba loads its extensions
+
     def called(self, given):
         """Returns two compiled functions, which call all functions that accept this type, and what was called."""
         made = [recording([f"{letters}->i" for letters in each])
