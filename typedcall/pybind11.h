@@ -10,6 +10,7 @@
 // These headers must come after Python.h.
 #include "typedcall/base/namespace.h"
 #include "typedcall/binding/tagged_function.h"
+#include "typedcall/provider/effects.h"
 
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
@@ -56,9 +57,10 @@ void def(pybind11::module_ &module, const char *name, std::uintptr_t flags = 0,
 /// nothrow, `function` need not be noexcept, like a function in C; the process ends or goes wrong
 /// if it throws.
 template <auto function, std::uint64_t Bits, class... Extra>
-void def(pybind11::module_ &module, const char *name, effects<Bits> given, const Extra &...extra) {
-  internal::def_with_entry<function>(module, name, internal::plain_entry<function>(given),
-                                     extra...);
+void def(pybind11::module_ &module, const char *name, effects<Bits>, const Extra &...extra) {
+  constexpr std::uint64_t nothrow = internal::cannot_throw;
+  const auto entry = internal::plain_entry<function, (Bits & nothrow) != 0, Bits & ~nothrow>();
+  internal::def_with_entry<function>(module, name, entry, extra...);
 }
 
 /// Like def(), for a function that may throw. The function must not have any effect before it

@@ -11,7 +11,6 @@
 
 #include "typedcall/base/namespace.h"
 #include "typedcall/convert/exceptions.h"
-#include "typedcall/provider/effects.h"
 
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
@@ -47,17 +46,17 @@ struct plain_function<function, true, R (*)(A...)> {
   }
 };
 
-/// Returns the entry of a function with these effects. The library's own wrapper must be able to
-/// call the function as the effects say: it passes no self, and looks for no error.
-template <auto function, std::uint64_t Bits>
-PyNativeCallableEntry plain_entry(effects<Bits>) {
-  constexpr std::uint64_t flags = PyNativeCallable_PURE | PyNativeCallable_THREAD_SAFE |
-                                  PyNativeCallable_SHORT | PyNativeCallable_NEEDS_THREAD;
-  static_assert((Bits & ~(flags | cannot_throw)) == 0,
-                "typedcall: def<f>() takes pure, thread_safe, does_not_block, needs_gil and "
-                "nothrow; for other effects, use typedcall/provider.h");
-  return plain_function<function, (Bits & cannot_throw) != 0>::entry(
-      static_cast<std::uintptr_t>(Bits & flags));
+/// Returns the entry of a function with these bits of effects, except nothrow. The library's own
+/// wrapper must be able to call the function as they say: it passes no self, and looks for no
+/// error.
+template <auto function, bool is_nothrow, std::uint64_t bits>
+PyNativeCallableEntry plain_entry() {
+  static_assert(
+      (bits & ~std::uint64_t{PyNativeCallable_PURE | PyNativeCallable_THREAD_SAFE |
+                             PyNativeCallable_SHORT | PyNativeCallable_NEEDS_THREAD}) == 0,
+      "typedcall: def<f>() takes pure, thread_safe, does_not_block, needs_gil and "
+      "nothrow; for other effects, use typedcall/provider.h");
+  return plain_function<function, is_nothrow>::entry(static_cast<std::uintptr_t>(bits));
 }
 
 /// Wraps a C++ function in an int(A..., R *). The wrapper returns nonzero if the C++ function
