@@ -35,13 +35,6 @@ inline void leave_levels(int levels) {
 /// RecursionError set. GIL: held.
 template <class Call>
 PyObject *call_counted(const Call &call, int levels = 1) {
-  // The levels are not left in a destructor, because a thread that CPython unwinds at the end of
-  // the interpreter has no thread state.
-  for (int entered = 0; entered < levels; ++entered) {
-    if (Py_EnterRecursiveCall(" while calling a Python object") == 0) continue;
-    leave_levels(entered);
-    return nullptr;
-  }
 #if PY_VERSION_HEX >= 0x030C0000 && PY_VERSION_HEX < 0x030E0000 && !defined(PYPY_VERSION)
   // These versions count calls by C apart from those by Python, up to a limit of their own, which
   // the stack has no room for: 10,000 calls in 3.13. Count up to Python's limit instead.
@@ -50,15 +43,16 @@ PyObject *call_counted(const Call &call, int levels = 1) {
 #else
   constexpr int limit_of_c = C_RECURSION_LIMIT;
 #endif
-  PyThreadState *const state = PyThreadState_Get();
-  int more = levels * ((limit_of_c - 1) / Py_GetRecursionLimit());
-  if (more > state->c_recursion_remaining) more = state->c_recursion_remaining;
-  state->c_recursion_remaining -= more;
-  PyObject *const result = call();
-  state->c_recursion_remaining += more;
-#else
-  PyObject *const result = call();
+  levels *= 1 + (limit_of_c - 1) / Py_GetRecursionLimit();
 #endif
+  // The levels are not left in a destructor, because a thread that CPython unwinds at the end of
+  // the interpreter has no thread state.
+  for (int entered = 0; entered < levels; ++entered) {
+    if (Py_EnterRecursiveCall(" while calling a Python object") == 0) continue;
+    leave_levels(entered);
+    return nullptr;
+  }
+  PyObject *const result = call();
   leave_levels(levels);
   return result;
 }
