@@ -9,7 +9,7 @@
 /// Makes an array of `count` uninitialised elements, which lives until the calling function
 /// returns. Use this only in functions that are not inlined, because the array of a function that
 /// is inlined into a loop would be made again in each iteration.
-#ifdef __GNUC__
+#if defined(__GNUC__) || defined(__clang__)
 #define TYPEDCALL_INTERNAL_ON_STACK(type, count) \
   static_cast<type *>(__builtin_alloca((count) * sizeof(type)))
 #else

@@ -190,7 +190,8 @@ inline PyObject *in_order(PyObject *columns, std::size_t rows, std::size_t most)
     }
     for (std::size_t row = 0; row < rows; ++row) {
       unsigned char *const to = &ranks[row * (count + 1)];
-      const unsigned char rank = std::min<unsigned char>(column[row], PyNativeRank_NONE);
+      const unsigned char rank =
+          std::min<unsigned char>(static_cast<unsigned char>(column[row]), PyNativeRank_NONE);
       to[0] = std::max(to[0], to[i + 1] = rank);
     }
   }
