@@ -207,7 +207,8 @@ PyObject *time_unboxed(PyObject *module, PyObject *function, PyObject *arguments
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(arguments); ++i) {
     given.push_back(PyTuple_GET_ITEM(arguments, i));
   }
-  return typed->call->time(typed->parts.callable, typed->self, given.data(), given.size(), count);
+  if (!typed->call->accepts(given.size())) return nullptr;
+  return typed->call->time(typed->parts.callable, typed->self, given.data(), count);
 }
 
 /// Adds the addresses of functions that compiled code calls.

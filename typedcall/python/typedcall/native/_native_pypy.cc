@@ -93,11 +93,17 @@ PyObject *call(PyObject *capsule, PyObject *const *args, Py_ssize_t count) {
       static_cast<const native_call *>(PyCapsule_GetPointer(capsule, nullptr));
   if (native == nullptr) return nullptr;
   const auto nargs = static_cast<std::size_t>(count);
-  if (!native->may_fall_back()) return (*native)(nullptr, nullptr, args, nargs);
-  return native->call_or_fall_back(nullptr, nullptr, args, nargs, [] {
+  const auto fall_back = [] {
     Py_INCREF(Py_NotImplemented);
     return Py_NotImplemented;
-  });
+  };
+  if (!native->accepts(nargs)) {
+    if (!native->may_fall_back()) return nullptr;
+    PyErr_Clear();
+    return fall_back();
+  }
+  if (!native->may_fall_back()) return (*native)(nullptr, nullptr, args);
+  return native->call_or_fall_back(nullptr, nullptr, args, fall_back);
 }
 
 PyObject *make_call(const char *signature, unsigned long flags, std::uintptr_t address) {

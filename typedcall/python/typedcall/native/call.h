@@ -60,13 +60,19 @@ class native_call {
   std::size_t arity() const { return arity_; }
   bool has_bound_self() const { return own_.view.takes_self && !is_unbound_; }
 
+  /// Returns false with TypeError set if Python must pass another number of arguments. The
+  /// functions below need arity() arguments.
+  bool accepts(std::size_t nargs) const {
+    if (nargs == arity()) return true;
+    typedcall::internal::set_wrong_count(name_.c_str(), arity(), nargs);
+    return false;
+  }
+
   /// Calls the native function. `self` is null if the function takes none, or if `callable` is an
   /// unbound method. An unbound method's self is the first argument, whose type is checked. Returns
   /// a new reference, or NULL. GIL: held.
-  PyObject *operator()(PyObject *callable, PyObject *self, PyObject *const *args,
-                       std::size_t nargs) const {
-    return with_values(callable, self, args, nargs,
-                       [this](native_value *values) { return run(values); });
+  PyObject *operator()(PyObject *callable, PyObject *self, PyObject *const *args) const {
+    return with_values(callable, self, args, [this](native_value *values) { return run(values); });
   }
 
   /// True if a call with these arguments runs no Python code before it returns or falls back. Then
@@ -87,9 +93,9 @@ class native_call {
   /// entry falls back.
   template <class Boxed>
   PyObject *call_or_fall_back(PyObject *callable, PyObject *self, PyObject *const *args,
-                              std::size_t nargs, const Boxed &boxed) const {
+                              const Boxed &boxed) const {
     bool is_called = false;
-    PyObject *result = with_values(callable, self, args, nargs, [&](native_value *values) {
+    PyObject *result = with_values(callable, self, args, [&](native_value *values) {
       is_called = true;
       return run(values);
     });
@@ -103,9 +109,9 @@ class native_call {
 
   /// Converts the arguments once and calls the function `count` times. Returns the seconds as a
   /// float, or NULL with an exception set. GIL: held.
-  PyObject *time(PyObject *callable, PyObject *self, PyObject *const *args, std::size_t nargs,
+  PyObject *time(PyObject *callable, PyObject *self, PyObject *const *args,
                  Py_ssize_t count) const {
-    return with_values(callable, self, args, nargs,
+    return with_values(callable, self, args,
                        [this, count](native_value *values) { return repeat(values, count); });
   }
 
@@ -152,11 +158,7 @@ class native_call {
   // Converts the arguments, and calls `run` with the native arguments.
   template <class Run>
   PyObject *with_values(PyObject *callable, PyObject *self, PyObject *const *args,
-                        std::size_t nargs, const Run &run) const {
-    if (nargs != arity()) {
-      typedcall::internal::set_wrong_count(name_.c_str(), arity(), nargs);
-      return nullptr;
-    }
+                        const Run &run) const {
     if (is_unbound_) {
       if (!check_self(callable, args[0])) return nullptr;
       self = *args++;

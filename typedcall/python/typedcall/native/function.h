@@ -27,7 +27,8 @@ struct typed_function {
   PyObject_HEAD
   vectorcallfunc vectorcall;
   const native_call *call;
-  PyObject *self;  ///< the first C argument; null if there is none, or if unbound
+  std::size_t plain_count;  ///< the arguments of a call that needs no arrangement, if any does
+  PyObject *self;           ///< the first C argument; null if there is none, or if unbound
   function_parts parts;
   PyObject *arrangement;  ///< names and defaults; null until a call needs them
   PyObject *weak_references;
@@ -76,8 +77,7 @@ template <class Native, class Refused>
 PyObject *with_arguments(typed_function *function, PyObject *const *args, std::size_t nargs,
                          PyObject *keywords, const Native &native, const Refused &refused) {
   const bool has_keywords = keywords != nullptr && PyTuple_GET_SIZE(keywords) > 0;
-  const bool is_plain =
-      nargs == function->call->arity() && !has_keywords && !function->parts.has_keyword_only;
+  const bool is_plain = nargs == function->plain_count && !has_keywords;
   if (__builtin_expect(is_plain, 1)) return native(args, nargs);
   return with_arranged_arguments(function, args, nargs, keywords, native, refused);
 }
@@ -99,7 +99,7 @@ inline PyObject *call_function(PyObject *object, PyObject *const *args, std::siz
       function, args, nargs, keywords,
       [function](PyObject *const *values, std::size_t count) {
         const object_ref kept = held_in_call(function, values, count);
-        return (*function->call)(function->parts.callable, function->self, values, count);
+        return (*function->call)(function->parts.callable, function->self, values);
       },
       [] { return static_cast<PyObject *>(nullptr); });
 }
@@ -122,7 +122,7 @@ inline PyObject *call_or_fall_back(PyObject *object, PyObject *const *args, std:
       [&](PyObject *const *values, std::size_t count) {
         const object_ref kept = held_in_call(function, values, count);
         return function->call->call_or_fall_back(function->parts.callable, function->self, values,
-                                                 count, boxed);
+                                                 boxed);
       },
       [&]() -> PyObject * {
         // The callable's own TypeError is clearer.
@@ -302,6 +302,8 @@ inline PyObject *make_function(PyTypeObject *type, const function_parts &parts) 
   if (object == nullptr) return nullptr;
   typed_function *function = function_of(object);
   function->vectorcall = call->may_fall_back() ? call_or_fall_back : call_function;
+  // No call has so many arguments.
+  function->plain_count = parts.has_keyword_only ? SIZE_MAX : call->arity();
   function->call = call.release();
   function->self = object_ref::borrow(self).release();
   function->parts = parts;
