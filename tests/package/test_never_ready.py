@@ -5,6 +5,9 @@ import types
 import unittest
 
 import support
+
+support.module_only_if(not support.IS_PYPY, "the module is a consumer in C++")
+
 import typedcall
 from typedcall import sql
 from typedcall.tools import foreign

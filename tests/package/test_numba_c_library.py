@@ -6,10 +6,10 @@ import unittest
 import adapter_support
 import support
 import typedcall
-import typedcall.to_numba
-from buffer_support import module as buffers
 
 numba, numpy = adapter_support.library("numba"), adapter_support.library("numpy")
+import typedcall.to_numba  # noqa: E402
+from buffer_support import module as buffers  # noqa: E402
 
 LIBRARY = """
 #include <complex.h>

@@ -53,16 +53,25 @@ def own_entries(f: Any) -> list[Entry]:
 _tags: IdentityTable[tuple[list[Row] | None, Any]] = IdentityTable()
 
 
+def _tag(f: Any, rows: list[Row], kept: Any) -> bool:
+    """Like _native.tag(), but explains a conflict. This is a short function, because CPython's interpreter needs memory
+    for the position of an exception in a long one, and loops forever if there is none."""
+    try:
+        return _native.tag(f, rows, kept)
+    except ValueError as error:
+        raise _explained(error, f, rows) from None
+
+
+def _explained(error: ValueError, f: Any, rows: list[Row]) -> ValueError:
+    present = own_entries(f)
+    present = [entry for entry in present if entry.place == present[0].place]
+    is_conflict = "is tagged already: " in str(error) and list(map(row_of, present)) not in ([], rows)
+    return conflict(f, present, rows) if is_conflict else error
+
+
 def tag(f: Any, rows: list[Row], kept: Any) -> None:
     """See _native.tag()."""
-    try:
-        is_new = _native.tag(f, rows, kept)
-    except ValueError as error:
-        present = own_entries(f)
-        present = [entry for entry in present if entry.place == present[0].place]
-        if "is tagged already: " in str(error) and list(map(row_of, present)) not in ([], rows):
-            raise conflict(f, present, rows) from None
-        raise
+    is_new = _tag(f, rows, kept)
     if _native.kept_by(f) is not None:
         kept = None  # `f` already keeps the objects, and this table never frees any
     if not is_new:

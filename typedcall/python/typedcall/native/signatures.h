@@ -125,8 +125,12 @@ inline bool parse(PyObject *text, PyNativeSignature *parsed) {
   }
   // An exact str is shown, because a subclass may override repr().
   const object_ref exact = object_ref::steal(PyUnicode_FromObject(text));
-  if (!exact) return false;
-  PyErr_Format(PyExc_ValueError, "signature %.200R at position %zd: %s", exact.get(),
+  const object_ref whole = object_ref::steal(exact ? PyObject_Repr(exact.get()) : nullptr);
+  // PyPy does not cut what %.200R shows.
+  const object_ref shown =
+      object_ref::steal(whole ? PyUnicode_Substring(whole.get(), 0, 200) : nullptr);
+  if (!shown) return false;
+  PyErr_Format(PyExc_ValueError, "signature %U at position %zd: %s", shown.get(),
                static_cast<Py_ssize_t>(fault.position), fault.reason);
   return false;
 }
