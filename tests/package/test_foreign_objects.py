@@ -203,6 +203,7 @@ class Messages(unittest.TestCase):
     def test_a_type_that_gets_another_name_meanwhile(self):
         source = """
 import gc, typedcall, plain_functions as plain
+from typedcall.native import _native
 class Kind:
     def __call__(self, x): return x
 Kind.__name__ = "K" * 40
@@ -215,8 +216,8 @@ for threshold in range(1, 40):
     gc.collect(0)
     Kind.__name__ = "K" * 40
     gc.set_threshold(threshold)
-    try:
-        typedcall.tag(function, "d->d", plain.addresses["half"] + 1)
+    try:  # not typedcall.tag(), which makes this message in Python
+        _native.tag(function, [("d->d", 0, plain.addresses["half"] + 1)], None)
     except ValueError as error:
         gc.set_threshold(0)
         assert str(error).split()[0] in ("K" * 40, "M" * 41), ascii(str(error))
