@@ -78,6 +78,9 @@ class Resolve(unittest.TestCase):
             typedcall.resolve(typed.half, "f->d")
         f = typedcall.resolve(typed.half, "f->d", casting="safe")
         self.assertEqual(f(0.1), 0.10000000149011612 / 2)  # rounded to a C float
+        many = lambda *given: None  # noqa: E731
+        typedcall.tag(many, "d" * 127 + "->d", 4096)
+        self.assertEqual(typedcall.resolve(many, "f" * 127 + "->d", casting="safe").signature, "d" * 127 + "->d")
         g = typedcall.resolve(typed.inc, "i->l", casting="safe")
         self.assertEqual(g(2**31 - 1), 2**31)
         with self.assertRaises(OverflowError):

@@ -1,5 +1,7 @@
 """Tests typed functions that an argument, or the function itself, frees during the call. Each case runs in a separate
 process, in which freed memory is overwritten. functools.partial calls its function without a reference of its own."""
+import sys
+
 import support
 from test_lifetimes import Process
 
@@ -102,6 +104,7 @@ def make():
     return held_by_a_partial(typedcall.resolve(f, "d->d"))
 """)
 
+    @support.only_if(sys.version_info >= (3, 12))
     def test_by_a_buffer(self):
         self.is_right("call(fallback.total, '*kd->d', Frees(4))", "3.0", """
 import array
@@ -110,9 +113,49 @@ class Frees:
     def __buffer__(self, flags):
         free()
         return memoryview(array.array("d", [1, 2]))
-if sys.version_info < (3, 12):
-    print(3.0)
-    raise SystemExit
+""")
+
+    def test_by_the_collector_while_self_is_refused(self):
+        """Before 3.12, raising an exception while another one is handled may run the collector."""
+        self.is_right("called()", "TypeError", """
+import collections
+entry, = typedcall.entries(fallback.root)
+method = collections.deque.rotate
+typedcall.tag(method, entry.signature, entry.address, flags=entry.flags | typedcall.Flags.THREAD_SAFE)
+class Cycle:
+    def __init__(self): self.me = self
+    def __del__(self): free()
+call_later = held_by_a_partial(typedcall.resolve(method, "d->d"))
+def called():
+    gc.set_threshold(0)
+    Cycle()
+    kept = [[] for _ in range(50)]
+    try:
+        1 / 0
+    except ZeroDivisionError:
+        gc.set_threshold(1)
+        try:
+            return call_later("no deque", -4.0)
+        except TypeError as error:
+            return type(error).__name__
+        finally:
+            gc.set_threshold(0)
+""")
+
+    def test_by_an_error_handler(self):
+        self.is_right("called", 4, """
+import codecs, ctypes
+def replaced(error):
+    free()
+    return "??", error.end
+strict = codecs.lookup_error("strict")
+codecs.register_error("strict", replaced)
+def length(text):
+    raise NotImplementedError
+address = ctypes.cast(ctypes.CDLL(None).strlen, ctypes.c_void_p).value
+typedcall.tag(length, "s->N", address, flags=typedcall.Flags.THREAD_SAFE)
+called = call(length, "s->N", "ab\\udc80")
+codecs.register_error("strict", strict)
 """)
 
     def test_while_it_is_timed(self):

@@ -43,7 +43,8 @@ PyObject *call_counted(const Call &call, int levels = 1) {
 #else
   constexpr int limit_of_c = C_RECURSION_LIMIT;
 #endif
-  levels *= 1 + (limit_of_c - 1) / Py_GetRecursionLimit();
+  const int limit = Py_GetRecursionLimit();
+  levels *= 1 + (limit_of_c - 1) / (0 < limit && limit < 1000 ? limit : 1000);
 #endif
   // The levels are not left in a destructor, because a thread that CPython unwinds at the end of
   // the interpreter has no thread state.

@@ -53,6 +53,8 @@ class native_call {
     made->name_ = std::move(name);
     made->is_unbound_ = is_unbound;
     made->arity_ = made->parameters_.size() + (is_unbound ? 1 : 0);
+    // The check of self may raise, too.
+    if (is_unbound && made->needs_floats_) made->may_be_quiet_ = false;
     return made;
   }
 
@@ -139,8 +141,22 @@ class native_call {
 
   // True if converting an object of another type than float and int runs no Python code.
   __attribute__((noinline)) static bool is_plain(PyObject *object) {
-    return PyBool_Check(object) || PyComplex_CheckExact(object) || PyUnicode_CheckExact(object) ||
-           PyBytes_CheckExact(object) || PyCapsule_CheckExact(object) || object == Py_None;
+    if (PyUnicode_CheckExact(object)) return is_ascii(object);
+    return PyBool_Check(object) || PyComplex_CheckExact(object) || PyBytes_CheckExact(object) ||
+           PyCapsule_CheckExact(object) || object == Py_None;
+  }
+
+  // For any other str, a program may have registered an error handler of its own.
+  static bool is_ascii(PyObject *text) {
+#ifdef PYPY_VERSION
+    (void)text;
+    return false;
+#else
+#if PY_VERSION_HEX < 0x030C0000
+    if (!PyUnicode_IS_READY(text)) return false;
+#endif
+    return PyUnicode_IS_COMPACT_ASCII(text) != 0;
+#endif
   }
 
   // True if a conversion may have raised the pending exception to refuse an argument.
@@ -258,8 +274,9 @@ class native_call {
   }
 
   PyObject *to_object(const void *place) const {
+    const bool is_object = is_object_;  // an error in box_() may run code that frees this object
     PyObject *made = box_(place);
-    if (made == nullptr && is_object_) typedcall::internal::set_missing_error();
+    if (made == nullptr && is_object) typedcall::internal::set_missing_error();
     return made;
   }
 

@@ -40,7 +40,8 @@ def _resolve_ctypes(self: Any, array: Any) -> Any:
 
 def tell_apart(is_on: bool) -> None:
     """Makes Numba use the type above, or stops it."""
-    ArrayAttribute.resolve_ctypes = _resolve_ctypes if is_on else _known
+    attribute: Any = ArrayAttribute
+    attribute.resolve_ctypes = _resolve_ctypes if is_on else _known
 
 
 def define() -> None:

@@ -142,7 +142,9 @@ def falling_back(signature: str) -> str | None:
     if result == "v":
         # The last pointer would be the place of a result.
         return None if arguments and codes.is_place(arguments[-1]) else "".join(arguments) + "->i"
-    if codes.pointee(result) != result:
+    # At most 127 arguments, as C counts them, have a signature.
+    words = len(arguments) + sum([letters.startswith("*") for letters in arguments])
+    if codes.pointee(result) != result or words == 127:
         return None
     return "".join(arguments) + f"&{result}->i"
 
