@@ -121,9 +121,9 @@ static inline int PyTC_EndsAsOurs(const PyTypeObject *type) {
 // True if the type has room for our data. Before PyType_Ready, a type may itself have no type.
 static inline int PyTC_IsLargeEnough(PyTypeObject *type) {
   const PyTypeObject *metaclass = Py_TYPE(type);
-  if (PyTypedcall_LIKELY(metaclass == &PyType_Type) || metaclass == NULL) return 0;
+  if (PyTypedcall_LIKELY(metaclass == &PyType_Type)) return 0;
   const size_t needed = PyExtensibleType_DATA_OFFSET + sizeof(PyExtensibleTypeData);
-  return metaclass->tp_basicsize >= (Py_ssize_t)needed && PyTC_HasData(type);
+  return PyTC_HasData(type) && metaclass != NULL && metaclass->tp_basicsize >= (Py_ssize_t)needed;
 }
 
 // Returns the type's data. The type must have passed one of the checks above.

@@ -110,6 +110,20 @@ class Sink(unittest.TestCase):
             found = integrate.quad(made, 0, 2, args=tuple(weights))[0]
             self.assertAlmostEqual(found, 2.0 + 2 * sum(i * w for i, w in enumerate(weights, 2)))
 
+    def test_another_number_of_arguments(self):
+        def add(x, y):
+            raise NotImplementedError
+
+        entry, = typedcall.entries(functions.add)
+        for flags in (entry.flags, Flags.ACQUIRES_GIL | Flags.THREAD_SAFE):
+            with self.subTest(flags=flags):
+                typedcall.tag(add, entry.signature, entry.address, flags=flags)
+                made = typedcall.low_level_callable(add)
+                for arguments, expected in (((7.0, 8.0), numpy.nan), ((), numpy.nan), ((7.0,), 16.0)):
+                    found = integrate.quad(made, 0, 2, args=arguments, full_output=1)[0]
+                    numpy.testing.assert_allclose(found, expected, equal_nan=True)
+                typedcall.untag(add)
+
     def test_scipy_s_own_signatures_come_first(self):
         libm = ctypes.CDLL("libm.so.6")
 

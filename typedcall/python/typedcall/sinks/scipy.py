@@ -166,7 +166,7 @@ def low_level_callable(
 
         text, declaration = by_callback
         error, success = (0, 1) if text.startswith("int") else (None, 0)  # a filter's status
-        made_of = callback_of(function, lambda f: [entry], declaration, None, error, success)
+        made_of = callback_of(function, lambda f: [entry], declaration, None, error, success, False)
         address, user_data, kept = made_of.address, make_capsule(made_of.data, "typedcall.callback"), (kept, made_of)
     elif text is None:
         from typedcall.native._native import CALL_WITH_ARRAY, array_callee

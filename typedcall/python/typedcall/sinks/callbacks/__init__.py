@@ -135,8 +135,10 @@ def callback_of(
     arrays: Mapping[str, tuple[Any, Any]] | None,
     error: float | int | None,
     success: int,
+    is_checked: bool = True,
 ) -> Any:
-    """Like callback(), but uses only the entries that `entries_of` returns for `f`."""
+    """Like callback(), but uses only the entries that `entries_of` returns for `f`. If nobody calls check(), arguments
+    that do not fit give `error`, and the next call is made as usual."""
     if not isinstance(declaration, str):
         raise TypeError(f"a declaration is a str, not '{type_name(declaration)}'")
     extension = _extension()
@@ -155,7 +157,7 @@ def callback_of(
     entry, way, signature = found
     how = (
         shape.signature, way.asked, signature, _error_bytes(shape, error), _success_bytes(shape, success),
-        way.sources, way.unused, way.place, shape.data is not None,
+        way.sources, way.unused, way.place, shape.data is not None, is_checked,
     )  # fmt: skip
     kept = (entry.keep_alive, given)
     return extension.make(f, by_position(f), entry, kept, row_of(entry), declaration, how)

@@ -128,10 +128,11 @@ bool give_address(callback_object *own, bool has_data) {
 PyObject *make(PyObject *module, PyObject *callable, PyObject *called, PyObject *entry,
                PyObject *keep_alive, PyObject *row, PyObject *declaration, PyObject *how) {
   const char *parameters, *asked, *offered;
-  int has_data;
+  int has_data, is_checked;
   PyObject *error, *success, *sources, *unused, *place;
-  if (!PyArg_ParseTuple(how, "sssSSO!O!Op", &parameters, &asked, &offered, &error, &success,
-                        &PyTuple_Type, &sources, &PyTuple_Type, &unused, &place, &has_data)) {
+  if (!PyArg_ParseTuple(how, "sssSSO!O!Opp", &parameters, &asked, &offered, &error, &success,
+                        &PyTuple_Type, &sources, &PyTuple_Type, &unused, &place, &has_data,
+                        &is_checked)) {
     return nullptr;
   }
   auto *const type =
@@ -145,6 +146,7 @@ PyObject *make(PyObject *module, PyObject *callable, PyObject *called, PyObject 
   own->entry = object_ref::borrow(entry).release();
   own->declaration = object_ref::borrow(declaration).release();
   callback *const core = own->core = new callback;
+  core->is_checked = is_checked != 0;
   if (PyNativeSignature_ParseString(parameters, &core->parameters, nullptr) < 0 ||
       PyBytes_GET_SIZE(error) !=
           static_cast<Py_ssize_t>(PyNativeType_Size(core->parameters.result)) ||

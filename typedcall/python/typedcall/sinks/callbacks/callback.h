@@ -50,6 +50,7 @@ class callback {
   typedcall::internal::callable_at_home callee;
   PyObject *self = nullptr;
   wide_value error = {}, success = {};  ///< the C results after an error and on success
+  bool is_checked = true;  ///< false if nobody calls check(), so a fault only gives `error`
 
   bool has_failed() const { return exception.is_there(); }
 
@@ -66,6 +67,7 @@ class callback {
     values[0] = converted[0] = native_value::of(self);
     const std::size_t first = self != nullptr ? 1 : 0;
     if (const char *const fault = read(args, values + first, scratches)) {
+      if (!is_checked) return;
       exception.run_attached(callee, [&] {
         PyErr_SetString(PyExc_ValueError, fault);
         return false;
