@@ -26,9 +26,10 @@ double by_call_site(PyObject *callable, long times) {
 typedcall::method_table methods{
     typedcall::def<absolute>("absolute", typedcall::pure | typedcall::thread_safe),
     typedcall::def<root>("root", typedcall::pure | typedcall::thread_safe),
-    typedcall::def<by_call_site>("by_call_site", typedcall::may_raise),
+    typedcall::def<by_call_site>("by_call_site", typedcall::may_raise | typedcall::thread_safe),
 };
 
 }  // namespace
 
-TYPEDCALL_MODULE(threads_callees, "The functions that bench/threads.py calls.", methods);
+TYPEDCALL_MODULE_WITHOUT_GIL(threads_callees, "The functions that bench/threads.py calls.",
+                             methods);
