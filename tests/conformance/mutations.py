@@ -44,7 +44,7 @@ MUTATIONS = [
     ("4.11", SIBLING, "if (length == limit || entry->funcptr == NULL) return 0;", "if (length == limit) return 0;"),
     ("5.2", "core/interface.h", "interface->abi_major == PyTypedcall_ABI_MAJOR &&", "1 &&"),
     ("5.2", "core/interface.h", "interface->size >= PyTypedcall_INTERFACE_SIZE_1_0;", "1;"),
-    ("1.2", "core/custom_slots.h", "PyTC_HasData(type);", "1;"),
+    ("1.2", "core/custom_slots.h", "return PyTC_HasData(type) &&", "return 1 &&"),
     ("1.5", "core/custom_slots.h", "if (data == NULL || id <= PyCustomSlot_ID_SKIP) return NULL;",
      "if (data == NULL) return NULL;"),
     ("3.10", REQUEST, "(entry.flags & PyNativeCallable_MANDATORY_MASK & ~can) == 0;", "true;"),
