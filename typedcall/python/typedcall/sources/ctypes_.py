@@ -218,7 +218,7 @@ def _converts_argument(argtype: Any) -> bool:
     given = attribute(argtype, "from_param")
     if sys.implementation.name == "pypy":
         return not (text_attribute(given, "__module__") or "").startswith("_ctypes")
-    if type(given) is not BuiltinMethodType:
+    if not is_a(given, BuiltinMethodType):
         return True
     # ctypes itself replaces the `from_param` of pointers to characters.
     own = [argtype, *([ctypes.c_char_p, ctypes.c_wchar_p] if issubclass(argtype, ctypes._Pointer) else [])]
