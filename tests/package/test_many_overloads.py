@@ -39,11 +39,11 @@ def function(count, parameters, seed):
 
 class Time(unittest.TestCase):
     def test_a_rank_is_found_once_for_each_parameter_and_type(self):
-        from typedcall.numpy import ufunc
+        from typedcall.numpy import planner
 
         for count in (50, 200):
             overloaded = function(count, 6, support.seeds.seed(11))
-            with unittest.mock.patch.object(ufunc, "rank_of_kind", wraps=ufunc.rank_of_kind) as ranked:
+            with unittest.mock.patch.object(planner, "rank_of_kind", wraps=planner.rank_of_kind) as ranked:
                 typedcall.ufunc(overloaded)
             self.assertLessEqual(ranked.call_count, 6 * len(CODES + "?") * len(CODES))
 

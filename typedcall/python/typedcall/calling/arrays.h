@@ -50,25 +50,32 @@ struct array_plan {
   PyNativeSignature types = {};
   std::vector<conversion> inputs;  // empty if the array already has the function's type
   conversion output;
-  std::intptr_t converted = 0;
+  std::size_t words = 0;   // for each element, of 64 bits: the converted inputs and output
+  bool is_chosen = false;  // true if the engine chooses for each element
 
-  /// Returns false if a type cannot be converted. Throws std::bad_alloc.
-  bool make(const PyNativeSignature &arrays, const loop &over) {
+  /// `chooses` is true if no overload can be tried first. Returns false if a type cannot be
+  /// converted. Throws std::bad_alloc.
+  bool make(const PyNativeSignature &arrays, const loop &over, bool chooses = false) {
     types = arrays;
+    is_chosen = chooses;
+    inputs.resize(over.inputs().size());
+    if (chooses) return static_cast<std::size_t>(types.nargs) == inputs.size();
     const auto &wanted = over.inputs();
     if (static_cast<std::size_t>(types.nargs) != wanted.size()) return false;
     for (std::size_t i = 0; i < wanted.size(); ++i) {
-      const bool is_same = PyNativeType_Equivalent(types.args[i], wanted[i]) != 0;
-      inputs.push_back(is_same ? conversion() : conversion::between(types.args[i], wanted[i]));
-      if (!is_same && !inputs.back()) return false;
-      converted += is_same ? 0 : 1;
+      if (PyNativeType_Equivalent(types.args[i], wanted[i]) != 0) continue;
+      inputs[i] = conversion::between(types.args[i], wanted[i]);
+      if (!inputs[i]) return false;
+      words += words_of(wanted[i]);
     }
     if (PyNativeType_Equivalent(types.result, over.output()) != 0) return true;
     output = conversion::of_result(over.output(), types.result);
+    words += words_of(over.output());
     return static_cast<bool>(output);
   }
   /// True if the arrays already have the types of the function.
-  bool is_direct() const { return converted == 0 && !output; }
+  bool is_direct() const { return words == 0 && !is_chosen; }
+  static std::size_t words_of(PyNativeType type) { return (PyNativeType_Size(type) + 7) / 8; }
 };
 
 /// One pass over arrays. `End` handles its outcome and has these members:
@@ -99,11 +106,13 @@ class array_pass {
     }
     // Python code that the function calls may come back here, so it must find room on the stack.
     const bool is_alone = !over_.may_fall_back() && over_.hold() == PyNativeHold_NOTHING;
-    const std::intptr_t room = (is_alone ? 1280 : 256) / (plan_.converted + (plan_.output ? 1 : 0));
-    const std::intptr_t most = must_go_one_by_one(count) ? 1 : std::min(conversion::most, room);
+    const std::size_t room = (is_alone ? 1280 : 256) / std::max(plan_.words, std::size_t{1});
+    const std::intptr_t most = must_go_one_by_one(count) || room < 2
+                                   ? 1
+                                   : std::min(conversion::most, static_cast<std::intptr_t>(room));
     for (std::intptr_t at = 0; at < count && !end_.has_stopped(); at += most) {
       const std::intptr_t end = std::min(at + most, count);
-      const std::intptr_t good = run_chunk(at, end - at);
+      const std::intptr_t good = plan_.is_chosen ? 0 : run_chunk(at, end - at);
       run_elements(at + good, end);
     }
   }
@@ -179,9 +188,8 @@ class array_pass {
   // Runs the loop for the elements before the first that does not fit, and returns their number.
   TYPEDCALL_OUT_OF_LINE std::intptr_t run_chunk(std::intptr_t at, std::intptr_t count) {
     const std::size_t out = plan_.inputs.size();
-    auto *next = TYPEDCALL_INTERNAL_ON_STACK(
-        std::uint64_t,
-        static_cast<std::size_t>((plan_.converted + (plan_.output ? 1 : 0)) * count));
+    auto *next =
+        TYPEDCALL_INTERNAL_ON_STACK(std::uint64_t, plan_.words * static_cast<std::size_t>(count));
     auto *const given = TYPEDCALL_INTERNAL_ON_STACK(char *, out + 1);
     auto *const steps = TYPEDCALL_INTERNAL_ON_STACK(std::intptr_t, out + 1);
     std::intptr_t good = count;
@@ -194,7 +202,7 @@ class array_pass {
       steps[i] = static_cast<std::intptr_t>(PyNativeType_Size(over_.inputs()[i]));
       good = std::min(good, plan_.inputs[i].run(given[i], by_[i], count, made, steps[i]));
       given[i] = made;
-      next += count;
+      next += static_cast<std::intptr_t>(array_plan::words_of(over_.inputs()[i])) * count;
     }
     char *const wanted = given[out];
     if (plan_.output) {

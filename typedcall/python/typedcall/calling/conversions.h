@@ -89,8 +89,46 @@ inline converter to_widest(PyNativeType from) {
   });
 }
 
+/// Converts a number to a complex number, through double.
+template <class From, class Part>
+std::intptr_t make_complex(const char *from, std::intptr_t step, std::intptr_t count, char *to,
+                           std::intptr_t to_step) {
+  for (std::intptr_t left = count; left > 0; --left, from += step, to += to_step) {
+    const From given = internal::load_as<From>(from);
+    std::complex<double> value;
+    if constexpr (std::is_arithmetic_v<From>) {
+      value = static_cast<double>(given);
+    } else {
+      value = std::complex<double>(given);
+    }
+    const Part made[2] = {static_cast<Part>(value.real()), static_cast<Part>(value.imag())};
+    std::memcpy(to, made, sizeof(made));
+  }
+  return count;
+}
+
+/// Returns the conversion to a type that is wider than 64 bits, or complex. Returns null if `to` is
+/// neither.
+template <class From>
+converter to_wide(PyNativeType to) {
+  switch (to.code) {
+    case PyNativeType_CFLOAT:
+      return &make_complex<From, float>;
+    case PyNativeType_CDOUBLE:
+      return &make_complex<From, double>;
+    case PyNativeType_CLONGDOUBLE:
+      return &make_complex<From, long double>;
+    case PyNativeType_LONGDOUBLE:
+      if constexpr (std::is_arithmetic_v<From>) return &convert<From, long double>;
+      return nullptr;
+    default:
+      return nullptr;
+  }
+}
+
 template <class From>
 converter from_widest(PyNativeType to) {
+  if (const converter found = to_wide<From>(to)) return found;
   return for_number(to, [](auto one) -> converter {
     using own = decltype(one);
     if constexpr (std::is_floating_point_v<From> && internal::is_integer_type<own>) {
@@ -103,7 +141,8 @@ converter from_widest(PyNativeType to) {
 
 }  // namespace elements
 
-/// Converts numbers through the widest type of the source's kind.
+/// Converts numbers through the widest type of the source's kind. A long double and a long double
+/// _Complex can only be results of conversions.
 class conversion {
  public:
   static constexpr std::intptr_t most = 256;  ///< run() converts at most this many elements
@@ -114,9 +153,15 @@ class conversion {
     conversion made;
     if (from.is_pointer || to.is_pointer) return made;
     if (PyNativeType_Kind(from) == PyNativeKind_COMPLEX) {
-      const bool is_truth =
-          from.code == PyNativeType_CDOUBLE && PyNativeType_Kind(to) == PyNativeKind_BOOL;
-      if (is_truth) made.second_ = &elements::convert<std::complex<double>, bool>;
+      const bool is_double = from.code == PyNativeType_CDOUBLE;
+      if (PyNativeType_Kind(to) == PyNativeKind_COMPLEX) {
+        if (is_double) made.second_ = elements::to_wide<std::complex<double>>(to);
+        if (from.code == PyNativeType_CFLOAT) {
+          made.second_ = elements::to_wide<std::complex<float>>(to);
+        }
+      } else if (is_double && PyNativeType_Kind(to) == PyNativeKind_BOOL) {
+        made.second_ = &elements::convert<std::complex<double>, bool>;
+      }
       return made;
     }
     const PyNativeKind kind = PyNativeType_Kind(from);

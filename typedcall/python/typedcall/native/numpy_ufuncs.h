@@ -11,6 +11,34 @@ namespace typedcall::python {
 
 using inner_loop = void (*)(char **, const std::intptr_t *, const std::intptr_t *, void *);
 
+/// The first fields of NumPy's PyArray_Descr and PyArrayObject, which are the same in NumPy 1
+/// and 2.
+struct descriptor_fields {
+  PyObject_HEAD
+  PyTypeObject *scalar_type;
+  char kind, letter, byte_order, old_flags;
+  int type_num;
+};
+struct array_fields {
+  PyObject_HEAD
+  char *data;
+  int dimension_count;
+  std::intptr_t *dimensions, *strides;
+  PyObject *base;
+  descriptor_fields *descriptor;
+  int flags;
+};
+/// The flags of an array that NumPy 2 made from an int, float or complex number of Python.
+inline constexpr int kWasPython = 7 << 28;
+/// The largest type number of a number, but for the one of float16.
+inline constexpr int kLastNumber = 16, kFloat16 = 23;
+
+struct ufunc_fields;
+/// Returns 0 and new references to the descriptors of a loop for these arrays, or -1 with an
+/// exception set. `types` is a tuple of the types that the caller wants, or null.
+using type_resolver = int (*)(ufunc_fields *, int casting, array_fields **, PyObject *types,
+                              descriptor_fields **);
+
 /// The first fields of NumPy's PyUFuncObject, which are the same in NumPy 1 and 2. The last four
 /// pointers before op_flags have had other names.
 struct ufunc_fields {
@@ -27,7 +55,8 @@ struct ufunc_fields {
   int core_enabled, core_num_dim_ix;
   int *core_num_dims, *core_dim_ixs, *core_offsets;
   const char *core_signature;
-  void *type_resolver, *loop_selector, *vectorcall, *mask_selector;
+  type_resolver resolver;
+  void *loop_selector, *vectorcall, *mask_selector;
   std::uint32_t *op_flags;  // for each array; 0 means NumPy's default
 };
 
@@ -52,7 +81,7 @@ inline constexpr std::uint32_t kCopiedIfOverlapping = 0x00040000     // WRITEONL
                                                       | 0x08000000;  // NO_BROADCAST
 
 // Indices into NumPy's table of array functions, from the same file.
-inline constexpr int kGetVersion = 0, kArrayType = 2;
+inline constexpr int kGetVersion = 0, kArrayType = 2, kDescrFromType = 45;
 // The results of the function at kGetVersion in NumPy 1 (from 1.7 on) and in NumPy 2.
 inline constexpr unsigned kKnownVersions[] = {0x01000009, 0x02000000};
 
@@ -83,8 +112,9 @@ inline object_ref imported_numpy() {
 }
 
 /// Returns NumPy's table of ufunc functions, or null with an exception set. Makes the same checks
-/// as import_umath and import_array, and also checks that the capsules are NumPy's.
-inline void **ufunc_table() {
+/// as import_umath and import_array, and also checks that the capsules are NumPy's. Stores the
+/// table of array functions if `array_table` is not null.
+inline void **ufunc_table(void ***array_table = nullptr) {
   const object_ref numpy = imported_numpy();
   if (!numpy) return nullptr;
   const object_ref array_type = object_ref::steal(PyObject_GetAttrString(numpy.get(), "ndarray"));
@@ -93,6 +123,7 @@ inline void **ufunc_table() {
   if (!any_ufunc) return nullptr;
   void **const arrays = checked_table(numpy.get(), "_ARRAY_API", kArrayType, array_type.get());
   if (arrays == nullptr) return nullptr;
+  if (array_table != nullptr) *array_table = arrays;
   const unsigned version = reinterpret_cast<unsigned (*)()>(arrays[kGetVersion])();
   for (const unsigned known : kKnownVersions) {
     if (version == known) {

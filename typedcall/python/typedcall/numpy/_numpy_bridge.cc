@@ -1,82 +1,26 @@
 // The extension module `typedcall.numpy._numpy_bridge`, which makes ufuncs. Needs no NumPy headers,
 // because numpy_ufuncs.h finds NumPy's C functions.
 #define PY_SSIZE_T_CLEAN
-#include "../native/numpy_ufuncs.h"
-#include "converting.h"
-#include "gufunc.h"
-#include "typedcall/base/object_ref.h"
-#include "typedcall/calling.h"
-#include "typedcall/entry_view.h"
-#include "typedcall/loop.h"
-#include "typedcall/provider.h"
-
+#include "ufunc_memory.h"
 // After Python.h.
 #include <cstring>
-#include <memory>
 #include <new>
 #include <string>
-#include <vector>
+
+#include "typedcall/base/object_ref.h"
+#include "typedcall/provider.h"
 
 namespace {
 
 using typedcall::python::inner_loop;
 using typedcall::python::kUFuncType;
 using typedcall::python::ufunc_fields;
+using typedcall::python::ufunc_memory;
 using typedcall::python::ufunc_table;
 using make_ufunc_function = PyObject *(*)(const inner_loop *, void *const *, const char *, int, int,
                                           int, int, const char *, const char *, int, const char *);
 
 using typedcall::object_ref;
-
-/// Runs loops whose functions may raise or are not thread-safe. NumPy may call a loop while an
-/// exception is pending, because NumPy checks for exceptions only after the whole array.
-template <inner_loop run>
-void with_gil(char **args, const std::intptr_t *dimensions, const std::intptr_t *steps,
-              void *data) {
-  const PyGILState_STATE state = PyGILState_Ensure();
-  if (PyErr_Occurred() == nullptr) run(args, dimensions, steps, data);
-  PyGILState_Release(state);
-}
-
-/// Runs loops whose functions acquire the GIL themselves. The GIL is released because NumPy holds
-/// it for arrays with few elements.
-template <inner_loop run>
-void without_gil(char **args, const std::intptr_t *dimensions, const std::intptr_t *steps,
-                 void *data) {
-  typedcall::calling::without_gil([&] { run(args, dimensions, steps, data); });
-}
-
-/// Returns a loop that acquires or releases the GIL if necessary.
-template <inner_loop run>
-inner_loop held_as(PyNativeHold hold) {
-  return hold == PyNativeHold_NO_GIL    ? &without_gil<run>
-         : hold == PyNativeHold_NOTHING ? run
-                                        : &with_gil<run>;
-}
-
-void run_converting(char **args, const std::intptr_t *dimensions, const std::intptr_t *steps,
-                    void *data) {
-  static_cast<const typedcall::python::converting_loop *>(data)->run(args, dimensions, steps);
-}
-
-void run_rows(char **args, const std::intptr_t *dimensions, const std::intptr_t *steps,
-              void *data) {
-  static_cast<const typedcall::python::gufunc_loop *>(data)->run(args, dimensions, steps);
-}
-
-/// All memory to which a ufunc points.
-struct ufunc_memory {
-  // The overloads of the last loop that converts, and their rows (borrowed): loops share them.
-  PyObject *shared_rows = nullptr;
-  std::shared_ptr<const typedcall::calling::overloads> shared_functions;
-  std::vector<std::unique_ptr<typedcall::loop>> loops;
-  std::vector<std::unique_ptr<typedcall::python::converting_loop>> converting;
-  std::vector<std::unique_ptr<typedcall::python::gufunc_loop>> rows;
-  std::vector<inner_loop> functions;
-  std::vector<void *> data;
-  std::string types, name, doc;
-  object_ref origin;  // the arguments of ufunc(), for pickling
-};
 
 /// A Python object that owns a ufunc's memory. It has no tp_clear, because the ufunc must stay
 /// callable while it is referenced. Every cycle contains another object that can be cleared.
@@ -88,22 +32,7 @@ struct memory_object {
 int traverse_memory(PyObject *object, visitproc visit, void *arg) {
   Py_VISIT(Py_TYPE(object));
   const ufunc_memory *const memory = reinterpret_cast<memory_object *>(object)->memory;
-  if (memory == nullptr) return 0;
-  Py_VISIT(memory->origin.get());
-  for (const auto &each : memory->loops) {
-    Py_VISIT(each->keep_alive());
-    Py_VISIT(each->callable());
-  }
-  for (const auto &each : memory->converting) {
-    Py_VISIT(each->inner().keep_alive());
-    Py_VISIT(each->inner().callable());
-    Py_VISIT(each->callable());
-  }
-  for (const auto &each : memory->rows) {
-    const int stopped = each->traverse(visit, arg);
-    if (stopped != 0) return stopped;
-  }
-  return 0;
+  return memory != nullptr ? memory->traverse(visit, arg) : 0;
 }
 
 void free_memory(PyObject *object) {
@@ -112,6 +41,12 @@ void free_memory(PyObject *object) {
   delete reinterpret_cast<memory_object *>(object)->memory;
   type->tp_free(object);
   Py_DECREF(type);
+}
+
+int resolve_types(ufunc_fields *ufunc, int casting, typedcall::python::array_fields **operands,
+                  PyObject *asked, typedcall::python::descriptor_fields **found) {
+  return reinterpret_cast<memory_object *>(ufunc->obj)
+      ->memory->resolve(ufunc, casting, operands, asked, found);
 }
 
 PyType_Slot memory_slots[] = {{Py_tp_traverse, reinterpret_cast<void *>(traverse_memory)},
@@ -143,70 +78,6 @@ struct bridge_state : typedcall::module_state {
   }
 };
 
-/// Adds a loop. `row` is (signature, flags, address, keep_alive, callable, signature of the arrays
-/// or None, rows to choose from).
-bool add_loop(ufunc_memory *memory, PyObject *row) {
-  const char *signature, *asked = nullptr;
-  unsigned long flags;
-  Py_ssize_t address;
-  PyObject *keep_alive, *callable = nullptr, *rows = nullptr;
-  if (!PyArg_ParseTuple(row, "sknO|OzO!:loop", &signature, &flags, &address, &keep_alive, &callable,
-                        &asked, &PyTuple_Type, &rows)) {
-    return false;
-  }
-  void *const funcptr = reinterpret_cast<void *>(address);
-  typedcall::loop_options options;
-  options.callable = object_ref::borrow(callable);
-  auto made = typedcall::loop::make(signature, flags, funcptr, object_ref::borrow(keep_alive),
-                                    std::move(options));
-  if (!made) return false;
-  if (asked == nullptr) {
-    memory->functions.push_back(held_as<&typedcall::loop::ufunc_loop>(made->hold()));
-    memory->loops.push_back(std::make_unique<typedcall::loop>(std::move(*made)));
-    memory->data.push_back(memory->loops.back().get());
-    return true;
-  }
-  if (rows == nullptr) {
-    PyErr_SetString(PyExc_ValueError, "a loop over other types needs the rows to choose among");
-    return false;
-  }
-  if (memory->shared_rows != rows) {
-    auto functions = std::make_shared<typedcall::calling::overloads>();
-    if (!typedcall::python::read_entries(rows, "NumPy", functions.get())) return false;
-    memory->shared_functions = std::move(functions);
-    memory->shared_rows = rows;
-  }
-  auto converting = typedcall::python::converting_loop::make(
-      asked, std::move(*made), object_ref::borrow(callable), memory->shared_functions);
-  if (!converting) return false;
-  memory->functions.push_back(held_as<&run_converting>(converting->hold()));
-  memory->data.push_back(converting.get());
-  memory->converting.push_back(std::move(converting));
-  return true;
-}
-
-/// Adds a loop of a generalised ufunc. `row` is (signature, flags, address, keep_alive, callable,
-/// operands).
-bool add_row_loop(ufunc_memory *memory, PyObject *row, int arrays) {
-  const char *signature;
-  unsigned long flags;
-  Py_ssize_t address;
-  PyObject *keep_alive, *callable, *operands;
-  if (!PyArg_ParseTuple(row, "sknOOO:loop", &signature, &flags, &address, &keep_alive, &callable,
-                        &operands)) {
-    return false;
-  }
-  void *const funcptr = reinterpret_cast<void *>(address);
-  auto made = typedcall::python::gufunc_loop::make(signature, flags, funcptr, operands, arrays,
-                                                   object_ref::borrow(keep_alive),
-                                                   object_ref::borrow(callable));
-  if (!made) return false;
-  memory->functions.push_back(held_as<&run_rows>(made->hold()));
-  memory->rows.push_back(std::make_unique<typedcall::python::gufunc_loop>(std::move(*made)));
-  memory->data.push_back(memory->rows.back().get());
-  return true;
-}
-
 /// Makes NumPy copy the outputs of a generalised ufunc that overlap inputs. By default, NumPy
 /// passes an output that is also an input to the loop, and the function would write to its own
 /// input. Returns false with ImportError set if NumPy's layout is unknown.
@@ -221,13 +92,14 @@ bool separate_outputs(const ufunc_fields *made, const char *core) {
 }
 
 PyObject *make_ufunc(PyObject *module, const char *name, const char *doc, PyObject *rows,
-                     PyObject *type_numbers, int nin, int nout, const char *core,
-                     PyObject *origin) {
+                     PyObject *type_numbers, int nin, int nout, const char *core, PyObject *origin,
+                     PyObject *planner) {
   char *types;
   Py_ssize_t types_size;
   if (PyBytes_AsStringAndSize(type_numbers, &types, &types_size) < 0) return nullptr;
   if (!PyTuple_Check(rows)) return PyErr_Format(PyExc_TypeError, "loops must be a tuple");
-  void **const table = ufunc_table();
+  void **arrays;
+  void **const table = ufunc_table(&arrays);
   if (table == nullptr) return nullptr;
   const Py_ssize_t count = PyTuple_GET_SIZE(rows);
   // NumPy itself limits the number of arrays: to 32 before 2.0, and to 64 from 2.0 on.
@@ -246,34 +118,33 @@ PyObject *make_ufunc(PyObject *module, const char *name, const char *doc, PyObje
   }
   PyObject *ufunc = nullptr;
   try {
-    memory->types.assign(types, static_cast<std::size_t>(types_size));
     memory->name = name;
     memory->doc = doc;
     memory->origin = object_ref::borrow(origin);
-    bool is_made = true;
-    for (Py_ssize_t i = 0; is_made && i < count; ++i) {
-      PyObject *const row = PyTuple_GET_ITEM(rows, i);
-      is_made = *core == '\0' ? add_loop(memory, row) : add_row_loop(memory, row, nin + nout);
-    }
-    if (is_made) {
+    memory->plan_with(planner, arrays);
+    const std::string all_types(types, static_cast<std::size_t>(types_size));
+    if (memory->add_all(rows, all_types, static_cast<std::size_t>(nin + nout), *core != '\0')) {
       const auto make = reinterpret_cast<make_ufunc_function>(
           table[typedcall::python::kFromFuncAndDataAndSignature]);
       constexpr int no_identity = -1;
-      ufunc = make(memory->functions.data(), memory->data.data(), memory->types.data(),
-                   static_cast<int>(count), nin, nout, no_identity, memory->name.c_str(),
-                   memory->doc.c_str(), 0, *core == '\0' ? nullptr : core);
+      ufunc = make(memory->functions(), memory->data(), memory->types(), static_cast<int>(count),
+                   nin, nout, no_identity, memory->name.c_str(), memory->doc.c_str(), 0,
+                   *core == '\0' ? nullptr : core);
     }
   } catch (const std::bad_alloc &) {
     PyErr_NoMemory();
   }
   auto *const fields = reinterpret_cast<ufunc_fields *>(ufunc);
-  if (ufunc != nullptr && fields->functions == memory->functions.data() &&
-      fields->name == memory->name.c_str() && fields->types == memory->types.data() &&
+  if (ufunc != nullptr && fields->functions == memory->functions() &&
+      fields->name == memory->name.c_str() && fields->types == memory->types() &&
       fields->obj == nullptr) {
     // The memory is complete, so the garbage collector may traverse it.
     reinterpret_cast<memory_object *>(owner)->memory = memory;
     fields->obj = owner;  // NumPy traverses `obj`, and releases it with the ufunc
     if (PyType_IS_GC(Py_TYPE(ufunc)) && !PyObject_GC_IsTracked(ufunc)) PyObject_GC_Track(ufunc);
+    if (memory->is_planned() && fields->resolver != nullptr) {
+      memory->usual = std::exchange(fields->resolver, &resolve_types);
+    }
   } else if (ufunc == nullptr) {
     reinterpret_cast<memory_object *>(owner)->memory = memory;
     Py_DECREF(owner);
@@ -303,6 +174,7 @@ typedcall::method_table methods{
         "make_ufunc", typedcall::takes_self, positional("name"), positional("doc"),
         positional("loops"), positional("types"), positional("nin"), positional("nout"),
         typedcall::arg("core") = "", typedcall::arg("origin") = nullptr,
+        typedcall::arg("planner") = nullptr,
         "Returns a ufunc. `loops` are tuples (signature, flags, address, keep_alive), also with "
         "the callable if the entry may fall back, and with the arrays' signature and the rows to "
         "choose from if the arrays have other types. "

@@ -11,5 +11,6 @@ def make_ufunc(
     /,
     core: str = "",
     origin: Any = None,
+    planner: Any = None,
 ) -> Any: ...
 def origin_of(ufunc: Any, /) -> Any: ...

@@ -15,18 +15,18 @@ namespace typedcall::python {
 class converting_loop {
  public:
   /// `asked` is the signature of the arrays' elements, such as "ll->i". `inner` is the loop of the
-  /// overload that values of these types prefer; `functions` are all overloads, which the loops of
-  /// a ufunc share. Returns null with ValueError or MemoryError set on failure. Throws
-  /// std::bad_alloc. GIL: held.
-  static std::unique_ptr<converting_loop> make(
-      const char *asked, loop inner, object_ref callable,
-      std::shared_ptr<const calling::overloads> functions) {
+  /// overload that values of these types prefer or, if `chooses`, of any overload; `functions` are
+  /// all overloads, which the loops of a ufunc share. Returns null with ValueError or MemoryError
+  /// set on failure. Throws std::bad_alloc. GIL: held.
+  static std::unique_ptr<converting_loop> make(const char *asked, loop inner, object_ref callable,
+                                               std::shared_ptr<const calling::overloads> functions,
+                                               bool chooses) {
     PyNativeSignature arrays;
     if (!typedcall::internal::check_signature(asked, &arrays)) return nullptr;
     std::unique_ptr<converting_loop> made(
         new converting_loop(std::move(inner), std::move(callable), std::move(functions)));
     if (!made->home_.set_current()) return nullptr;
-    if (made->plan_.make(arrays, made->inner_) && !made->plan_.is_direct()) return made;
+    if (made->plan_.make(arrays, made->inner_, chooses) && !made->plan_.is_direct()) return made;
     PyErr_Format(PyExc_ValueError, "no loop over '%.200s' converts to the function's types", asked);
     return nullptr;
   }

@@ -3,28 +3,17 @@
 from __future__ import annotations
 
 import importlib
-import itertools
-import math
 import sys
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
-from typedcall.calling.choose import extension_of, is_alone, offered, rows_to_rank, usable
+from typedcall.calling.choose import extension_of, is_alone, offered, usable
 from typedcall.calling.pickles import ask_again
-from typedcall.numpy.gufuncs import (
-    MOST_WIDE_LOOPS,
-    TRUTHS,
-    Core,
-    RowLoop,
-    core_of,
-    read_core,
-    row_loops,
-    why_no_rows,
-)
+from typedcall.numpy.gufuncs import Core, RowLoop, core_of, read_core, row_loops, why_no_rows
 from typedcall.numpy.loop_order import in_order
 from typedcall.numpy.pickles import pickle_by_origin, show_loops
-from typedcall.record.choice import Kind, Overloads, rank_of_kind
-from typedcall.record.codes import CODES, describe, is_place, kind_of, pointee, range_of
+from typedcall.numpy.planner import Loop, Loops, Planner, arrays_of, has_dtype
+from typedcall.record.codes import is_place, kind_of, pointee
 from typedcall.record.records import Entry, has_buffers
 from typedcall.sources.numpy_ import dtype_of
 from typedcall.tools.foreign import few, import_path, name_of, text_attribute, type_name
@@ -36,24 +25,7 @@ __all__ = ["dtype_of", "ufunc"]
 # Ufuncs, by the id of their function and by `signature`; protected by the lock. A ufunc's `__name__` is its path below
 # typedcall.ufuncs.
 _keeping = RenewedLock()
-_made: dict[tuple[int, str | None], tuple[Any, _Loops, Any]] = {}
-# For functions with more overloads than these, only so many are looked at for each loop. At run time, Python chooses
-# among so many if the best does not fit (typedcall/calling/choose.h).
-_MANY, _MOST_STEPS = 64, 4
-
-
-def _arrays(entry: Entry) -> list[str]:
-    """Returns the codes of the elements of each array, the output last."""
-    arguments, result = entry.python_types()
-    return [] if result == "v" or not arguments else arguments + [result]
-
-
-def _has_dtype(letters: str) -> bool:
-    try:
-        dtype_of(letters)
-    except ValueError:
-        return False
-    return True
+_made: dict[tuple[int, str | None], tuple[Any, Loops, Any]] = {}
 
 
 def _written_to(arguments: list[str], result: str) -> str:
@@ -61,7 +33,7 @@ def _written_to(arguments: list[str], result: str) -> str:
     places = [each for each in arguments if is_place(each)]
     pointed = [each for each in arguments if kind_of(each) == "pointer"]
     results = [] if result == "v" else [result]
-    if not pointed or not all([_has_dtype(pointee(each)) for each in arguments + results]):
+    if not pointed or not all([has_dtype(pointee(each)) for each in arguments + results]):
         return ""
     if len(pointed) > len(places):
         return _lengthless(arguments, result) if places or results else ""
@@ -92,155 +64,15 @@ def _no_numbers(entry: Entry) -> str:
     written_to = _written_to(*entry.python_types())
     if written_to:
         return written_to
-    letters = _arrays(entry)
+    letters = arrays_of(entry)
     if not letters:
         return "has no arguments or no result"
-    return "" if all(map(_has_dtype, letters)) else "has types other than numbers"
+    return "" if all(map(has_dtype, letters)) else "has types other than numbers"
 
 
-class _Loop(NamedTuple):
-    """One loop of a ufunc."""
-
-    #: The entry that values of the arrays' types prefer.
-    entry: Entry
-    #: The types of the arrays, the output last. They may differ from the entry's types.
-    letters: tuple[str, ...]
-    #: True if the loop converts elements, or chooses an overload for each.
-    converts: bool = False
-
-    @property
-    def inputs(self) -> tuple[Any, ...]:
-        return tuple(dtype_of(letters) for letters in self.letters[:-1])
-
-
-class _Loops(NamedTuple):
-    """All loops of a ufunc, in NumPy's order."""
-
-    loops: list[_Loop] | list[RowLoop]
-    #: The rows from rows_to_rank(), and the entries that NumPy can call, for the loops that convert.
-    among: tuple[tuple[str, int, int], ...] = ()
-    called: tuple[Entry, ...] = ()
-
-    def rows(self, function: Any) -> tuple[tuple[Any, ...], ...]:
-        """Returns the loops as tuples for make_ufunc()."""
-        kept = tuple([each.keep_alive for each in self.called])
-
-        def row(loop: _Loop | RowLoop) -> tuple[Any, ...]:
-            entry = loop.entry
-            if isinstance(loop, RowLoop):
-                return loop.row(function)
-            if not loop.converts:
-                return entry.signature, int(entry.flags), entry.address, entry.keep_alive, function
-            asked = f"{''.join(loop.letters[:-1])}->{loop.letters[-1]}"
-            return entry.signature, int(entry.flags), entry.address, kept, function, asked, self.among
-
-        return tuple([row(loop) for loop in self.loops])
-
-
-def _kind(letters: str) -> Kind:
-    """Returns the kind of Python value for an array's elements."""
-    kind = kind_of(letters)
-    if kind in ("signed", "unsigned"):
-        return Kind("INT", range_of(letters))
-    if kind == "bool":
-        return Kind("BOOL", (0, 1))
-    names = {"f": "C_FLOAT", "d": "FLOAT", "g": "FLOAT", "Zf": "C_COMPLEX"}
-    return Kind(names.get(letters, "COMPLEX"))
-
-
-def _leads_to(given: str, wanted: str) -> bool:
-    """True if the loop converts `given` to `wanted`. NumPy itself casts complex numbers and long doubles. An element is
-    never a buffer or a pointer."""
-    return given == wanted or wanted in CODES and (
-        kind_of(wanted) == "bool" and given in TRUTHS
-        or max(CODES[given].size, CODES[wanted].size) <= 8 and "complex" not in (kind_of(given), kind_of(wanted)))
-
-
-def _wide_types(entries: list[Entry], takes_truth: bool) -> list[tuple[str, ...]]:
-    """Returns the array types for values from Python: 64-bit ints and doubles. NumPy casts an int to a double for a
-    floating parameter, and a bool to an int. If there are several overloads, ints and bools have their own loops,
-    because a cast could choose another overload."""
-    made: dict[tuple[str, ...], None] = {}
-    for entry in entries:
-        options = []
-        *arguments, _ = _arrays(entry)
-        for letters in arguments:
-            kind = kind_of(letters) if CODES[letters].size <= 8 else ""
-            is_beside = len(entries) > 1 and len(arguments) > 1
-            bools = ["?"] if is_beside else []
-            ints = ["l", "L"] if is_beside or len(entries) > 1 and CODES[letters].size < 8 else []
-            truths = TRUTHS if takes_truth else [letters]
-            options.append({"signed": ["l", "L", *bools], "unsigned": ["L", "l", *bools],
-                            "floating": ["d", *ints, *bools], "bool": truths}.get(kind, [letters]))
-        if math.prod(map(len, options)) <= MOST_WIDE_LOOPS:
-            made.update(dict.fromkeys(itertools.product(*options)))
-        else:
-            made.update(dict.fromkeys(tuple(each[i % len(each)] for each in options)
-                                      for i in range(3)))
-    return list(made)
-
-
-def _wide_result(entry: Entry) -> str:
-    """Returns the code of NumPy's type for a number that is a result in Python."""
-    letters = _arrays(entry)[-1]
-    kind, size = kind_of(letters), CODES[letters].size
-    if kind in ("signed", "unsigned"):
-        return letters if size == 8 else "l"
-    return "d" if kind == "floating" and size < 8 else letters
-
-
-def _result(candidates: list[Entry], own: _Loop | None) -> str:
-    """Returns the type of the result array if any of these entries may be called. This is the type of the loop's own
-    entry, or NumPy's type for a Python result if another entry has a wider result. The loop itself detects results
-    that do not fit."""
-    wide = [_wide_result(each) for each in candidates]
-    made = "l" if set(wide) == {"l", "L"} else wide[0]
-    if own is None:
-        return made
-    mine, sizes = own.letters[-1], [CODES[_arrays(each)[-1]].size for each in candidates]
-    kinds = {kind_of(mine), kind_of(made)}
-    is_right = len(kinds) == 1 or kinds == {"signed", "unsigned"}
-    return mine if is_right and CODES[mine].size >= max(sizes) else made
-
-
-def _all_loops(found: list[Entry], own_loops: list[_Loop], takes_truth: bool) -> _Loops:
-    """Returns loops over the overloads' types and over wider types. Each loop has the overload that Python chooses for
-    such values. If the choice depends on values or an int may not fit, the loop checks each element. `found` contains
-    all overloads, and `own_loops` the loops that NumPy can call."""
-    entries = [loop.entry for loop in own_loops]
-    among = rows_to_rank(found, [entry for entry in entries if CODES[_arrays(entry)[-1]].size <= 8])
-
-    def rank_of(given: str, letters: str) -> int | None:
-        return rank_of_kind(takes_truth, _kind(given), letters) if _leads_to(given, letters) else None
-
-    overloads = Overloads([describe(*row[:2])[0] for row in among], rank_of)
-    by_row = {entry.signature: entry for entry in reversed(entries)}
-    most = None if len(among) <= _MANY else _MOST_STEPS
-    # An entry with each type of result, and the type of each overload that NumPy can call.
-    of_results = {_arrays(entry)[-1]: entry for entry in entries}
-    results = [_arrays(by_row[row[0]])[-1] if row[0] in by_row else "" for row in among]
-    loops: list[_Loop] = []
-    own: dict[tuple[str, ...], _Loop] = {}
-    for loop in own_loops:
-        own.setdefault(loop.letters[:-1], loop)
-    for given in dict.fromkeys([*own, *_wide_types(entries, takes_truth)]):
-        steps = overloads.steps(list(given), [_kind(letters).range for letters in given], most)
-        tried = [among[step.overload][0] for step in steps]
-        candidates = [by_row[each] for each in tried if each in by_row]
-        is_first = bool(candidates) and candidates[0].signature == tried[0]
-        if given in own and (not is_first or tried == [own[given].entry.signature]):
-            loops.append(own[given])
-        elif is_first:
-            # If not all steps are known, Python may choose any overload that is not excluded.
-            later = [] if most is None or all(steps[-1].fits) else overloads.after(list(given), steps)
-            possible = [*candidates, *[of_results[each] for each in {results[at] for at in later} if each]]
-            loops.append(_Loop(candidates[0], (*given, _result(possible, own.get(given))), True))
-    order = {id(entry): at for at, entry in enumerate(entries)}
-    return _Loops(in_order(sorted(loops, key=lambda loop: order[id(loop.entry)])), among, tuple(entries))
-
-
-def _loops(function: Any, core: Core | None) -> _Loops:
-    """Returns the loops of all entries that NumPy can use and that have as many arguments as the first such entry."""
+def _loops(function: Any, core: Core | None) -> tuple[Loops, Planner | None]:
+    """Returns the loops of all entries that NumPy can use and that have as many arguments as the first such entry, and
+    what plans loops for the types of a call."""
     import numpy
 
     # NumPy before 1.22 does not check for exceptions after a loop that acquires the GIL itself.
@@ -265,13 +97,13 @@ def _loops(function: Any, core: Core | None) -> _Loops:
     count = len(core_of(first)[0])
     takes_truth = is_alone(function, [each.python_types()[0] for each in found])
     if has_buffers(first):
-        return _Loops(in_order(row_loops(entries, core, may_raise, takes_truth)))
-    entries = [entry for entry in entries if len(_arrays(entry)) == len(_arrays(first))]
-    loops = [_Loop(entry, tuple(_arrays(entry))) for entry in entries]
-    # These loops need NumPy's check for exceptions, because an int that does not fit raises.
+        return Loops(in_order(row_loops(entries, core, may_raise, takes_truth))), None
+    entries = [entry for entry in entries if len(arrays_of(entry)) == len(arrays_of(first))]
+    # Other loops need NumPy's check for exceptions, because an int that does not fit raises.
     if not may_raise:
-        return _Loops(in_order(loops))
-    return _all_loops([entry for entry in found if len(core_of(entry)[0]) == count], loops, takes_truth)
+        return Loops(in_order([Loop(entry, tuple(arrays_of(entry))) for entry in entries])), None
+    planner = Planner([entry for entry in found if len(core_of(entry)[0]) == count], entries, takes_truth)
+    return planner.loops, planner
 
 
 def ufunc(f: Any, name: str | None = None, *, signature: str | None = None) -> Any:
@@ -307,7 +139,7 @@ def ufunc(f: Any, name: str | None = None, *, signature: str | None = None) -> A
     if name is not None and not isinstance(name, str):
         raise TypeError(f"name must be a str, not '{type_name(name)}'")
     core = None if signature is None else read_core(signature)
-    loops = _loops(f, core)
+    loops, planner = _loops(f, core)
     path = name or _path(f)
     existing = _made.get((id(f), signature))
     if name is None and existing is not None and existing[1] == loops:
@@ -319,10 +151,11 @@ def ufunc(f: Any, name: str | None = None, *, signature: str | None = None) -> A
     nin, nout, shape = len(first.inputs), 1, ""
     if isinstance(first, RowLoop):
         nout, shape = len(first.core[1]), first.signature
-    rows = loops.rows(by_position(f))
+    function = by_position(f)
     text = _c_string(text_attribute(f, "__doc__"))
     doc = f"{name_of(f)} for arrays.\n\n{text}"
-    made = make_ufunc(path, doc, rows, types, nin, nout, shape, (f, name, signature))
+    made = make_ufunc(path, doc, loops.rows(function), types, nin, nout, shape, (f, name, signature),
+                      planner and planner.for_calls(function))
     pickle_by_origin(type(made), _ufunc_again)
     if name is not None or "." not in path:
         return made

@@ -1,0 +1,329 @@
+// The memory of a ufunc: its loops, and those that it makes when a call brings other types.
+#ifndef TYPEDCALL_PYTHON_NUMPY_UFUNC_MEMORY_H_
+#define TYPEDCALL_PYTHON_NUMPY_UFUNC_MEMORY_H_
+
+#include "../native/numpy_ufuncs.h"
+#include "converting.h"
+#include "gufunc.h"
+#include "typedcall/base/object_ref.h"
+#include "typedcall/calling.h"
+#include "typedcall/entry_view.h"
+#include "typedcall/loop.h"
+
+// After Python.h.
+#include <atomic>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace typedcall::python {
+
+/// Runs loops whose functions may raise or are not thread-safe. NumPy may call a loop while an
+/// exception is pending, because NumPy checks for exceptions only after the whole array.
+template <inner_loop run>
+void with_gil(char **args, const std::intptr_t *dimensions, const std::intptr_t *steps,
+              void *data) {
+  const PyGILState_STATE state = PyGILState_Ensure();
+  if (PyErr_Occurred() == nullptr) run(args, dimensions, steps, data);
+  PyGILState_Release(state);
+}
+
+/// Runs loops whose functions acquire the GIL themselves. The GIL is released because NumPy holds
+/// it for arrays with few elements.
+template <inner_loop run>
+void without_gil(char **args, const std::intptr_t *dimensions, const std::intptr_t *steps,
+                 void *data) {
+  calling::without_gil([&] { run(args, dimensions, steps, data); });
+}
+
+/// Returns a loop that acquires or releases the GIL if necessary.
+template <inner_loop run>
+inner_loop held_as(PyNativeHold hold) {
+  return hold == PyNativeHold_NO_GIL    ? &without_gil<run>
+         : hold == PyNativeHold_NOTHING ? run
+                                        : &with_gil<run>;
+}
+
+inline void run_converting(char **args, const std::intptr_t *dimensions, const std::intptr_t *steps,
+                           void *data) {
+  static_cast<const converting_loop *>(data)->run(args, dimensions, steps);
+}
+
+inline void run_rows(char **args, const std::intptr_t *dimensions, const std::intptr_t *steps,
+                     void *data) {
+  static_cast<const gufunc_loop *>(data)->run(args, dimensions, steps);
+}
+
+/// A loop, and the memory to which its data points. One of the pointers is set.
+struct made_loop {
+  inner_loop function = nullptr;
+  std::unique_ptr<loop> plain;
+  std::unique_ptr<converting_loop> converting;
+  std::unique_ptr<gufunc_loop> rows;
+
+  void *data() const {
+    if (plain != nullptr) return plain.get();
+    return converting != nullptr ? static_cast<void *>(converting.get()) : rows.get();
+  }
+  int traverse(visitproc visit, void *arg) const {
+    if (rows != nullptr) return rows->traverse(visit, arg);
+    const loop &own = plain != nullptr ? *plain : converting->inner();
+    Py_VISIT(own.keep_alive());
+    Py_VISIT(own.callable());
+    if (converting != nullptr) Py_VISIT(converting->callable());
+    return 0;
+  }
+};
+
+/// All memory to which a ufunc points.
+class ufunc_memory {
+ public:
+  /// A ufunc has at most so many loops for types that calls bring.
+  static constexpr std::size_t kMostBrought = 256;
+
+  std::string name, doc;
+  object_ref origin;              // the arguments of ufunc(), for pickling
+  type_resolver usual = nullptr;  // NumPy's own
+
+  /// `planner` makes loops for types that calls bring; see resolve(). It may be null or None.
+  void plan_with(PyObject *planner, void *const *arrays) {
+    if (planner != Py_None) planner_ = object_ref::borrow(planner);
+    descriptor_of_ = reinterpret_cast<descriptor_fields *(*)(int)>(arrays[kDescrFromType]);
+    const unsigned version = reinterpret_cast<unsigned (*)()>(arrays[kGetVersion])();
+    has_strong_scalars_ = version >= 0x02000000;
+  }
+  bool is_planned() const { return static_cast<bool>(planner_); }
+
+  const inner_loop *functions() const { return functions_.data(); }
+  void *const *data() const { return data_.data(); }
+  const char *types() const { return types_.data(); }
+  std::size_t size() const { return functions_.size(); }
+
+  /// Adds the loops of `rows`; see make_ufunc(). `types` are NumPy's type numbers for each. On
+  /// failure, returns false with an exception set. Throws std::bad_alloc.
+  bool add_all(PyObject *rows, const std::string &types, std::size_t arrays, bool are_rows) {
+    const auto count = static_cast<std::size_t>(PyTuple_GET_SIZE(rows));
+    // NumPy keeps pointers into these.
+    const std::size_t room = count + (is_planned() ? kMostBrought : 0);
+    functions_.reserve(room);
+    data_.reserve(room);
+    types_.reserve(room * arrays);
+    loops_.reserve(room);
+    for (std::size_t i = 0; i < count; ++i) {
+      PyObject *const row = PyTuple_GET_ITEM(rows, static_cast<Py_ssize_t>(i));
+      made_loop made;
+      if (!(are_rows ? make_row_loop(row, arrays, &made) : make_loop(row, &made))) return false;
+      append(std::move(made), types.substr(i * arrays, arrays));
+    }
+    return true;
+  }
+
+  /// NumPy's resolver of types, for calls that bring types for which there is no loop. The planner
+  /// is called with the inputs' type numbers, and with all type numbers of the loop that NumPy
+  /// would choose, or None if NumPy would raise. It returns None to accept that, or a tuple of the
+  /// type numbers of another loop and, if this is a new one, its row. GIL: held.
+  int resolve(ufunc_fields *ufunc, int casting, array_fields **operands, PyObject *asked,
+              descriptor_fields **found) {
+    std::string brought, types;
+    if ((asked != nullptr && asked != Py_None) || !read(operands, ufunc->nin, &brought)) {
+      return usual(ufunc, casting, operands, asked, found);
+    }
+    try {
+      {
+        const std::lock_guard<std::mutex> held(lock_);
+        const auto known = chosen_.find(brought);
+        if (known != chosen_.end()) types = known->second;
+      }
+      if (types.empty()) {
+        const int status = usual(ufunc, casting, operands, asked, found);
+        if (!plan(ufunc, brought, status == 0 ? found : nullptr, &types)) return -1;
+      }
+    } catch (const std::bad_alloc &) {
+      PyErr_NoMemory();
+      return -1;
+    }
+    for (int i = 0; i < ufunc->nargs; ++i) {
+      found[i] = descriptor_of_(types[static_cast<std::size_t>(i)]);
+      if (found[i] != nullptr) continue;
+      while (i-- > 0) Py_CLEAR(found[i]);
+      return -1;
+    }
+    return 0;
+  }
+
+  int traverse(visitproc visit, void *arg) const {
+    Py_VISIT(origin.get());
+    Py_VISIT(planner_.get());
+    for (const made_loop &each : loops_) {
+      const int stopped = each.traverse(visit, arg);
+      if (stopped != 0) return stopped;
+    }
+    return 0;
+  }
+
+ private:
+  // Fills in the type numbers. Returns false if NumPy must choose: if it treats numbers of Python
+  // differently from arrays, or for types that are not numbers.
+  bool read(array_fields *const *operands, int count, std::string *numbers) const {
+    int weak = 0;
+    for (int i = 0; i < count; ++i) {
+      const array_fields *const array = operands[i];
+      const int number = array != nullptr ? array->descriptor->type_num : -1;
+      if (number < 0 || (number > kLastNumber && number != kFloat16)) return false;
+      numbers->push_back(static_cast<char>(number));
+      const bool is_weak =
+          has_strong_scalars_ ? (array->flags & kWasPython) != 0 : array->dimension_count == 0;
+      weak += is_weak ? 1 : 0;
+    }
+    return weak == 0 || weak == count;
+  }
+
+  bool plan(ufunc_fields *ufunc, const std::string &brought, descriptor_fields **numpys,
+            std::string *types) {
+    std::string of_numpy;
+    PyObject *kind = nullptr, *raised = nullptr, *traceback = nullptr;
+    if (numpys == nullptr) {
+      if (!PyErr_ExceptionMatches(PyExc_TypeError)) return false;
+      PyErr_Fetch(&kind, &raised, &traceback);
+    }
+    for (int i = 0; numpys != nullptr && i < ufunc->nargs; ++i) {
+      of_numpy.push_back(static_cast<char>(numpys[i]->type_num));
+      Py_CLEAR(numpys[i]);
+    }
+    const object_ref answer = object_ref::steal(PyObject_CallFunction(
+        planner_.get(), "y#y#", brought.data(), static_cast<Py_ssize_t>(brought.size()),
+        numpys != nullptr ? of_numpy.data() : nullptr, static_cast<Py_ssize_t>(of_numpy.size())));
+    const char *numbers = of_numpy.data();
+    Py_ssize_t size = static_cast<Py_ssize_t>(of_numpy.size());
+    PyObject *row = nullptr;
+    made_loop made;
+    bool is_made = static_cast<bool>(answer);
+    if (is_made && answer.get() == Py_None && numpys == nullptr) {
+      PyErr_Restore(kind, raised, traceback);
+      return false;
+    }
+    Py_XDECREF(kind);
+    Py_XDECREF(raised);
+    Py_XDECREF(traceback);
+    if (is_made && answer.get() != Py_None) {
+      is_made = PyArg_ParseTuple(answer.get(), "y#|O!", &numbers, &size, &PyTuple_Type, &row) != 0;
+    }
+    if (!is_made || (row != nullptr && !make_loop(row, &made))) return false;
+    types->assign(numbers, static_cast<std::size_t>(size));
+    if (size != ufunc->nargs) {
+      PyErr_SetString(PyExc_SystemError, "a loop of a ufunc has a type for each array");
+      return false;
+    }
+    // Nothing here runs Python code.
+    const std::lock_guard<std::mutex> held(lock_);
+    if (row != nullptr && chosen_.find(brought) == chosen_.end()) {
+      if (loops_.size() == loops_.capacity()) {
+        PyErr_SetString(PyExc_TypeError, "too many different types for one ufunc");
+        return false;
+      }
+      append(std::move(made), *types);
+      std::atomic_thread_fence(std::memory_order_release);  // for threads without a GIL
+      ufunc->ntypes = static_cast<int>(functions_.size());
+    }
+    *types = chosen_.emplace(brought, *types).first->second;
+    return true;
+  }
+
+  void append(made_loop made, const std::string &types) {
+    functions_.push_back(made.function);
+    data_.push_back(made.data());
+    types_ += types;
+    loops_.push_back(std::move(made));
+  }
+
+  // Makes a loop. `row` is (signature, flags, address, keep_alive, callable, signature of the
+  // arrays or None, rows to choose from, whether the engine chooses for each element).
+  bool make_loop(PyObject *row, made_loop *made) {
+    const char *signature, *asked = nullptr;
+    unsigned long flags;
+    Py_ssize_t address;
+    int chooses = 0;
+    PyObject *keep_alive, *callable = nullptr, *rows = nullptr;
+    if (!PyArg_ParseTuple(row, "sknO|OzO!p:loop", &signature, &flags, &address, &keep_alive,
+                          &callable, &asked, &PyTuple_Type, &rows, &chooses)) {
+      return false;
+    }
+    void *const funcptr = reinterpret_cast<void *>(address);
+    loop_options options;
+    options.callable = object_ref::borrow(callable);
+    auto found =
+        loop::make(signature, flags, funcptr, object_ref::borrow(keep_alive), std::move(options));
+    if (!found) return false;
+    if (asked == nullptr) {
+      made->function = held_as<&loop::ufunc_loop>(found->hold());
+      made->plain = std::make_unique<loop>(std::move(*found));
+      return true;
+    }
+    if (rows == nullptr) {
+      PyErr_SetString(PyExc_ValueError, "a loop over other types needs the rows to choose among");
+      return false;
+    }
+    auto functions = functions_of(rows);
+    if (functions == nullptr) return false;
+    made->converting = converting_loop::make(asked, std::move(*found), object_ref::borrow(callable),
+                                             std::move(functions), chooses != 0);
+    if (made->converting == nullptr) return false;
+    made->function = held_as<&run_converting>(made->converting->hold());
+    return true;
+  }
+
+  // Loops share their overloads. On failure, returns null with an exception set.
+  std::shared_ptr<const calling::overloads> functions_of(PyObject *rows) {
+    {
+      const std::lock_guard<std::mutex> held(lock_);
+      if (shared_rows_.get() == rows) return shared_functions_;
+    }
+    auto functions = std::make_shared<calling::overloads>();
+    if (!read_entries(rows, "NumPy", functions.get())) return nullptr;
+    const std::lock_guard<std::mutex> held(lock_);
+    if (shared_rows_) return functions;
+    shared_rows_ = object_ref::borrow(rows);
+    shared_functions_ = functions;
+    return functions;
+  }
+
+  // Makes a loop of a generalised ufunc. `row` is (signature, flags, address, keep_alive, callable,
+  // operands).
+  static bool make_row_loop(PyObject *row, std::size_t arrays, made_loop *made) {
+    const char *signature;
+    unsigned long flags;
+    Py_ssize_t address;
+    PyObject *keep_alive, *callable, *operands;
+    if (!PyArg_ParseTuple(row, "sknOOO:loop", &signature, &flags, &address, &keep_alive, &callable,
+                          &operands)) {
+      return false;
+    }
+    void *const funcptr = reinterpret_cast<void *>(address);
+    auto found = gufunc_loop::make(signature, flags, funcptr, operands, static_cast<int>(arrays),
+                                   object_ref::borrow(keep_alive), object_ref::borrow(callable));
+    if (!found) return false;
+    made->function = held_as<&run_rows>(found->hold());
+    made->rows = std::make_unique<gufunc_loop>(std::move(*found));
+    return true;
+  }
+
+  object_ref planner_;
+  descriptor_fields *(*descriptor_of_)(int) = nullptr;
+  bool has_strong_scalars_ = false;  // NumPy 1 chooses by the values of scalars beside arrays
+  std::mutex lock_;                  // not held while Python code runs
+  object_ref shared_rows_;
+  std::shared_ptr<const calling::overloads> shared_functions_;
+  std::vector<made_loop> loops_;
+  std::vector<inner_loop> functions_;
+  std::vector<void *> data_;
+  std::string types_;
+  std::map<std::string, std::string> chosen_;
+};
+
+}  // namespace typedcall::python
+
+#endif  // TYPEDCALL_PYTHON_NUMPY_UFUNC_MEMORY_H_
