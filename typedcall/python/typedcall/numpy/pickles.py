@@ -26,16 +26,22 @@ def pickle_by_origin(kind: type, again: Callable[..., Any]) -> None:
 
 
 def _reduce(ufunc: Any) -> Any:
-    from typedcall.numpy._numpy_bridge import origin_of
-
     again, reduce_other = _registered[0]
-    origin = origin_of(ufunc)
+    origin = _origin_of(ufunc)
     if origin is None:
         return reduce_other(ufunc)
-    function, name, signature = origin
+    function, name, signature, _ = origin
     return read, (again, in_pickle(function), name, signature, show_loops(ufunc))
 
 
+def _origin_of(ufunc: Any) -> Any:
+    from typedcall.numpy._numpy_bridge import origin_of
+
+    return origin_of(ufunc)
+
+
 def show_loops(ufunc: Any) -> str:
-    """Returns everything that determines a ufunc's result types and shapes."""
-    return " ".join([*ufunc.types, *([ufunc.signature] if ufunc.signature else [])])
+    """Returns everything that determines a ufunc's result types and shapes. Loops that were added for the types of a
+    call follow from the others."""
+    own = ufunc.types[:_origin_of(ufunc)[3]]
+    return " ".join([*own, *([ufunc.signature] if ufunc.signature else [])])

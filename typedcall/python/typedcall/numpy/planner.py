@@ -218,12 +218,14 @@ class Planner:
     def loop(self, given: tuple[str, ...]) -> Loop | None:
         """Returns the loop for arrays of these types, or None if Python has no overload for them. The loop may be over
         types to which NumPy casts the arrays first."""
-        steps = self._overloads.steps(list(given), [_kind(letters).range for letters in given], self._most)
+        ranges = [_kind(letters).range for letters in given]
+        steps = self._overloads.steps(list(given), ranges, self._most)
         if not steps:
             return None
         tried = [self._among[step.overload][0] for step in steps]
         first, own = self._by_row.get(tried[0]), self._own.get(given)
-        results = [self._results[step.overload] for step in steps]
+        possible = self._overloads.reachable(steps, ranges) or steps[:1]
+        results = [self._results[step.overload] for step in possible]
         if first is not None and len(steps) == 1 and all(steps[0].fits):
             *arguments, result = arrays_of(first)
             inputs = [letters if _casts_as_python(each, letters) else _NARROWER.get(each, each)
@@ -251,9 +253,11 @@ class Planner:
         def plan(brought: bytes, of_numpy: bytes | None) -> tuple[Any, ...] | None:
             given = _letters_of(brought)
             numpys = None if of_numpy is None else _letters_of(of_numpy[:-1])
-            if given not in self._left_out if numpys is None else self._is_right(given, numpys):
+            if numpys is not None and self._is_right(given, numpys):
                 return None
             loop = self.loop(given)
+            if numpys is None and given not in self._left_out and (loop is None or self._loses_digits(given, loop)):
+                return None  # NumPy says why
             if loop is None:
                 raise TypeError(f"no overload takes {few(given)}")
             if loop.results:
@@ -266,6 +270,10 @@ class Planner:
             return types, self.loops.row(loop, function)
 
         return plan
+
+    @staticmethod
+    def _loses_digits(given: tuple[str, ...], loop: Loop) -> bool:
+        return any(each in _NARROWER and each != letters for each, letters in zip(given, loop.letters))
 
     def _is_right(self, given: tuple[str, ...], numpys: tuple[str, ...]) -> bool:
         """True if the loop that NumPy would use does what Python does for arrays of the types `given`."""

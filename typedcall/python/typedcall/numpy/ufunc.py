@@ -154,7 +154,7 @@ def ufunc(f: Any, name: str | None = None, *, signature: str | None = None) -> A
     function = by_position(f)
     text = _c_string(text_attribute(f, "__doc__"))
     doc = f"{name_of(f)} for arrays.\n\n{text}"
-    made = make_ufunc(path, doc, loops.rows(function), types, nin, nout, shape, (f, name, signature),
+    made = make_ufunc(path, doc, loops.rows(function), types, nin, nout, shape, (f, name, signature, len(loops.loops)),
                       planner and planner.for_calls(function))
     pickle_by_origin(type(made), _ufunc_again)
     if name is not None or "." not in path:

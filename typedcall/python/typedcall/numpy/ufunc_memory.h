@@ -82,9 +82,6 @@ struct made_loop {
 /// All memory to which a ufunc points.
 class ufunc_memory {
  public:
-  /// A ufunc has at most so many loops for types that calls bring.
-  static constexpr std::size_t kMostBrought = 256;
-
   std::string name, doc;
   object_ref origin;              // the arguments of ufunc(), for pickling
   type_resolver usual = nullptr;  // NumPy's own
@@ -107,12 +104,10 @@ class ufunc_memory {
   /// failure, returns false with an exception set. Throws std::bad_alloc.
   bool add_all(PyObject *rows, const std::string &types, std::size_t arrays, bool are_rows) {
     const auto count = static_cast<std::size_t>(PyTuple_GET_SIZE(rows));
-    // NumPy keeps pointers into these.
     const std::size_t room = count + (is_planned() ? kMostBrought : 0);
     functions_.reserve(room);
     data_.reserve(room);
     types_.reserve(room * arrays);
-    loops_.reserve(room);
     for (std::size_t i = 0; i < count; ++i) {
       PyObject *const row = PyTuple_GET_ITEM(rows, static_cast<Py_ssize_t>(i));
       made_loop made;
@@ -129,7 +124,7 @@ class ufunc_memory {
   int resolve(ufunc_fields *ufunc, int casting, array_fields **operands, PyObject *asked,
               descriptor_fields **found) {
     std::string brought, types;
-    if ((asked != nullptr && asked != Py_None) || !read(operands, ufunc->nin, &brought)) {
+    if (!names_no_input(asked, ufunc->nin) || !read(operands, ufunc->nin, &brought)) {
       return usual(ufunc, casting, operands, asked, found);
     }
     try {
@@ -139,13 +134,14 @@ class ufunc_memory {
         if (known != chosen_.end()) types = known->second;
       }
       if (types.empty()) {
-        const int status = usual(ufunc, casting, operands, asked, found);
+        const int status = usual(ufunc, casting, operands, nullptr, found);
         if (!plan(ufunc, brought, status == 0 ? found : nullptr, &types)) return -1;
       }
     } catch (const std::bad_alloc &) {
       PyErr_NoMemory();
       return -1;
     }
+    if (!are_results(asked, *ufunc, types)) return usual(ufunc, casting, operands, asked, found);
     for (int i = 0; i < ufunc->nargs; ++i) {
       found[i] = descriptor_of_(types[static_cast<std::size_t>(i)]);
       if (found[i] != nullptr) continue;
@@ -166,6 +162,30 @@ class ufunc_memory {
   }
 
  private:
+  // True if the caller names no input's type: `asked` is null, or a tuple of a descriptor or None
+  // for each array.
+  static bool names_no_input(PyObject *asked, int inputs) {
+    if (asked == nullptr || asked == Py_None) return true;
+    if (!PyTuple_Check(asked) || PyTuple_GET_SIZE(asked) <= inputs) return false;
+    for (int i = 0; i < inputs; ++i) {
+      if (PyTuple_GET_ITEM(asked, i) != Py_None) return false;
+    }
+    return true;
+  }
+
+  // True if these are the types of the results that the caller names, if any.
+  static bool are_results(PyObject *asked, const ufunc_fields &ufunc, const std::string &types) {
+    if (asked == nullptr || asked == Py_None) return true;
+    if (PyTuple_GET_SIZE(asked) != ufunc.nargs) return false;
+    for (int i = ufunc.nin; i < ufunc.nargs; ++i) {
+      PyObject *const one = PyTuple_GET_ITEM(asked, i);
+      if (one == Py_None) continue;
+      const int number = reinterpret_cast<const descriptor_fields *>(one)->type_num;
+      if (number != types[static_cast<std::size_t>(i)]) return false;
+    }
+    return true;
+  }
+
   // Fills in the type numbers. Returns false if NumPy must choose: if it treats numbers of Python
   // differently from arrays, or for types that are not numbers.
   bool read(array_fields *const *operands, int count, std::string *numbers) const {
@@ -221,12 +241,13 @@ class ufunc_memory {
     // Nothing here runs Python code.
     const std::lock_guard<std::mutex> held(lock_);
     if (row != nullptr && chosen_.find(brought) == chosen_.end()) {
-      if (loops_.size() == loops_.capacity()) {
+      if (functions_.size() == functions_.capacity() && kMostBrought > 0) {
         PyErr_SetString(PyExc_TypeError, "too many different types for one ufunc");
         return false;
       }
       append(std::move(made), *types);
-      std::atomic_thread_fence(std::memory_order_release);  // for threads without a GIL
+      ufunc->functions = functions(), ufunc->data = data(), ufunc->types = this->types();
+      std::atomic_thread_fence(std::memory_order_release);
       ufunc->ntypes = static_cast<int>(functions_.size());
     }
     *types = chosen_.emplace(brought, *types).first->second;
@@ -314,7 +335,14 @@ class ufunc_memory {
   object_ref planner_;
   descriptor_fields *(*descriptor_of_)(int) = nullptr;
   bool has_strong_scalars_ = false;  // NumPy 1 chooses by the values of scalars beside arrays
-  std::mutex lock_;                  // not held while Python code runs
+  // Without a GIL, other threads may read these arrays, so they must not move.
+#ifdef Py_GIL_DISABLED
+  static constexpr std::size_t kMostBrought = 1000;
+#else
+  static constexpr std::size_t kMostBrought = 0;
+#endif
+
+  std::mutex lock_;  // not held while Python code runs
   object_ref shared_rows_;
   std::shared_ptr<const calling::overloads> shared_functions_;
   std::vector<made_loop> loops_;

@@ -119,6 +119,28 @@ class Overloads:
                 bits &= ~covered
         return [*itertools.compress(suited, bits.to_bytes(len(suited), "little"))]
 
+    def reachable(self, made: list[Step], ranges: list[tuple[int, int]]) -> list[Step]:
+        """Returns those of these steps() that some values take: for each earlier step, there is an int that only the
+        later one accepts."""
+        found: list[Step] = []
+        for step in made:
+            if False in step.fits:
+                continue
+            letters = self._overloads[step.overload]
+            if all(any(self._takes_more(letters[i], self._overloads[before.overload][i], ranges[i]) for i in before.open)
+                   for before in found):
+                found.append(step)
+        return found
+
+    @staticmethod
+    def _takes_more(letters: str, before: str, limits: tuple[int, int]) -> bool:
+        """True if a parameter accepts an int within these limits that an integer parameter does not. An int that was too
+        large for that one does not become a float."""
+        if makes_floating(letters) or kind_of(letters) not in ("signed", "unsigned"):
+            return not makes_floating(letters)
+        (low, high), (least, most) = range_of(letters), range_of(before)
+        return max(low, limits[0]) < least or min(high, limits[1]) > most
+
     def _floating(self, count: int, i: int) -> int:
         """Returns a byte for each overload with `count` parameters: 1 if parameter `i` is floating."""
         found = self._are_floating.get((count, i))
