@@ -198,10 +198,11 @@ class Planner:
             letters = tuple(arrays_of(entry))
             self._own.setdefault(letters[:-1], Loop(entry, letters))
         self._left_out: set[tuple[str, ...]] = set()
-        self.loops = self._all_loops()
-        self._by_types = {loop.letters[:-1]: loop for loop in reversed(self.loops.loops)}
+        loops = self._all_loops()
+        self.loops = Loops(loops, among, tuple(entries))
+        self._by_types = {loop.letters[:-1]: loop for loop in reversed(loops)}
 
-    def _all_loops(self) -> Loops:
+    def _all_loops(self) -> list[Loop]:
         """Returns loops over the overloads' types and over wider types."""
         loops: list[Loop] = []
         for given in dict.fromkeys([*self._own, *_wide_types(self._entries, self._takes_truth)]):
@@ -212,8 +213,7 @@ class Planner:
             else:
                 self._left_out.add(given)
         order = {id(entry): at for at, entry in enumerate(self._entries)}
-        return Loops(in_order(sorted(loops, key=lambda loop: order[id(loop.entry)])), self._among,
-                     tuple(self._entries))
+        return in_order(sorted(loops, key=lambda loop: order[id(loop.entry)]))
 
     def loop(self, given: tuple[str, ...]) -> Loop | None:
         """Returns the loop for arrays of these types, or None if Python has no overload for them. The loop may be over
@@ -225,7 +225,9 @@ class Planner:
         tried = [self._among[step.overload][0] for step in steps]
         first, own = self._by_row.get(tried[0]), self._own.get(given)
         possible = self._overloads.reachable(steps, ranges) or steps[:1]
-        results = [self._results[step.overload] for step in possible]
+        # Results of Python may not fit the array. They raise then.
+        called = [step for step in possible if self._among[step.overload][0] in self._by_row]
+        results = [self._results[step.overload] for step in called or possible]
         if first is not None and len(steps) == 1 and all(steps[0].fits):
             *arguments, result = arrays_of(first)
             inputs = [letters if _casts_as_python(each, letters) else _NARROWER.get(each, each)
@@ -237,7 +239,7 @@ class Planner:
             if self._most is not None and not all(steps[-1].fits):
                 # Not all steps are known, so Python may choose any overload that is not excluded.
                 later = self._overloads.after(list(given), steps)
-                results += dict.fromkeys([self._results[at] for at in later])
+                results += dict.fromkeys([self._results[at] for at in later if self._among[at][0] in self._by_row])
         numbers = [each for each in results if has_dtype(each)]
         if not numbers:
             return None
