@@ -125,6 +125,8 @@ static inline int PyTC_ForeignExtend(const PyTypedcall_Interface *interface, int
 static inline const PyForeignSlots_Table *PyTC_ForeignRefresh(
     const PyTypedcall_Interface *interface, PyTypeObject *type) {
   for (;;) {
+    // Read the version before the MRO, because without the GIL another thread may change both.
+    const uint64_t version = PyTC_NewVersionOf(type);
     // Read the merged row before its sources, to notice changes by other threads.
     const PyForeignSlots_Table *existing =
         PyTC_ForeignRow(interface, PyTypedcall_MERGED_BY_TYPE, type);
@@ -136,7 +138,11 @@ static inline const PyForeignSlots_Table *PyTC_ForeignRefresh(
                                             before, merged, used);
     if (extended < 0) return NULL;
     // Another thread may have removed a slot that was just added, so check again.
-    if (extended > 0 && used == before) return existing;
+    if (extended == 0 || used != before) continue;
+    if (version != PyTC_NO_VERSION) {
+      PyTypedcall_STORE_RELEASE(&PyTC_ForeignOf(existing)->version, version);
+    }
+    return existing;
   }
 }
 
@@ -280,18 +286,21 @@ static inline int PyForeignSlots_Unregister(const PyTypedcall_Interface *interfa
   }
 }
 
-// Merges the inherited slots at the first look-up. `inline` for the same reason as PyTC_ResolveNow.
+// Merges the inherited slots at the first look-up, and after a change of the class. `table` is the
+// row so far, or NULL. `inline` for the same reason as PyTC_ResolveNow.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wattributes"
-static inline TYPEDCALL_RARE const PyForeignSlots_Table *PyTC_ForeignFirstLook(
-    const PyTypedcall_Interface *interface, PyTypeObject *type) {
+static inline TYPEDCALL_RARE const PyForeignSlots_Table *PyTC_ForeignLookAgain(
+    const PyTypedcall_Interface *interface, PyTypeObject *type, const PyForeignSlots_Table *table) {
 #ifndef Py_LIMITED_API
-  if (!PyTypedcall_IsAttached()) return NULL;
+  if (!PyTypedcall_IsAttached()) return table;
+#else
+  (void)table;
 #endif
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
   // Making a type's first row can run code that releases the type.
   Py_INCREF((PyObject *)type);
-  const PyForeignSlots_Table *table = PyTC_ForeignRefresh(interface, type);
+  table = PyTC_ForeignRefresh(interface, type);
   if (PyTC_IsUnshared(type)) table = NULL;
   Py_DECREF((PyObject *)type);
   PyTypedcall_RestoreError(saved);
@@ -313,10 +322,13 @@ static inline const PyCustomSlot *PyForeignSlots_Find(const PyTypedcall_Interfac
                                                       PyObject *obj, uintptr_t id,
                                                       Py_ssize_t expected_pos) {
   if (id <= PyCustomSlot_ID_SKIP) return NULL;
-  const PyForeignSlots_Table *table =
-      PyTC_ForeignRow(interface, PyTypedcall_MERGED_BY_TYPE, Py_TYPE(obj));
-  if (table == NULL) table = PyTC_ForeignFirstLook(interface, Py_TYPE(obj));
-  if (table == NULL) return NULL;
+  PyTypeObject *type = Py_TYPE(obj);
+  const PyForeignSlots_Table *table = PyTC_ForeignRow(interface, PyTypedcall_MERGED_BY_TYPE, type);
+  if (!PyTypedcall_LIKELY(table != NULL && PyTC_EqualsAcquire(&PyTC_ForeignOf(table)->version,
+                                                              PyTC_VersionOf(type)))) {
+    table = PyTC_ForeignLookAgain(interface, type, table);
+    if (table == NULL) return NULL;
+  }
   const PyCustomSlot *slots = table->slots;
   if ((size_t)expected_pos < (size_t)table->count &&
       PyTypedcall_LOAD_ACQUIRE(&slots[expected_pos].id) == id) {

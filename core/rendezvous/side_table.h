@@ -70,25 +70,37 @@ static inline PyTC_Cell *PyTC_Probe(PyTC_Generation *generation, const void *key
 // Returns the value in a generation, or NULL if there is none or a writer is emptying the array.
 static inline const void *PyTC_FindIn(PyTC_Generation *generation, const void *key) {
   PyTC_Cell *cell = PyTC_Probe(generation, key);
+  const void *value = PyTypedcall_LOAD_ACQUIRE(&cell->value);
   for (;;) {
-    const void *value = PyTypedcall_LOAD_ACQUIRE(&cell->value);
     if (PyTypedcall_LOAD_ACQUIRE(&cell->key) != key) return NULL;
     // A different value means that the row was replaced, or that the first value was another key's.
-    if (PyTypedcall_LOAD_ACQUIRE(&cell->value) == value) return value;
+    const void *again = PyTypedcall_LOAD_ACQUIRE(&cell->value);
+    if (PyTypedcall_LIKELY(again == value)) return value;
+    value = again;
   }
 }
 
-// Returns the live row's value, or NULL. GIL: none; any thread.
-static inline const void *PyTC_TableFind(PyTC_SideTable *table, const void *key) {
-  if (key == NULL) return NULL;
+// Looks again, because a writer may have emptied the array for reuse during the first look-up. Not
+// inlined, for the speed of the usual case.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wattributes"
+static inline TYPEDCALL_RARE const void *PyTC_FindAgain(PyTC_SideTable *table, const void *key) {
   for (;;) {
     const size_t number = PyTypedcall_LOAD_ACQUIRE(&table->number);
-    PyTC_Generation *generation = PyTypedcall_LOAD_ACQUIRE(&table->current);
-    if (generation == NULL) return NULL;
-    const void *value = PyTC_FindIn(generation, key);
-    // If the number has changed, a writer may have emptied the array for reuse, so look again.
+    const void *value = PyTC_FindIn(PyTypedcall_LOAD_ACQUIRE(&table->current), key);
     if (value != NULL || PyTypedcall_LOAD_ACQUIRE(&table->number) == number) return value;
   }
+}
+#pragma GCC diagnostic pop
+
+// Returns the live row's value, or NULL. GIL: none; any thread. A NULL key leads to a free cell.
+static inline const void *PyTC_TableFind(PyTC_SideTable *table, const void *key) {
+  const size_t number = PyTypedcall_LOAD_ACQUIRE(&table->number);
+  PyTC_Generation *generation = PyTypedcall_LOAD_ACQUIRE(&table->current);
+  if (generation == NULL) return NULL;
+  const void *value = PyTC_FindIn(generation, key);
+  const int is_final = value != NULL || PyTypedcall_LOAD_ACQUIRE(&table->number) == number;
+  return PyTypedcall_LIKELY(is_final) ? value : PyTC_FindAgain(table, key);
 }
 
 // Returns an empty array of `length` cells, or NULL if memory runs out. Reuses one if possible.

@@ -11,13 +11,59 @@ typedef struct PyForeignSlots_Table {
   PyCustomSlot slots[1];  ///< `count` of them
 } PyForeignSlots_Table;
 
+// A table made here. For a merged row, `version` is the type's version tag for which the row was
+// merged, or PyTC_NO_VERSION. CPython drops the tag when the MRO of the type changes.
+typedef struct PyTC_ForeignOurs {
+  uint64_t version;
+  PyForeignSlots_Table table;
+} PyTC_ForeignOurs;
+#define PyTC_NO_VERSION UINT64_MAX
+
+static inline PyTC_ForeignOurs *PyTC_ForeignOf(const PyForeignSlots_Table *table) {
+  return (PyTC_ForeignOurs *)((uintptr_t)table - offsetof(PyTC_ForeignOurs, table));
+}
+
 static inline PyForeignSlots_Table *PyTC_ForeignNew(Py_ssize_t room) {
-  return (PyForeignSlots_Table *)PyTypedcall_RAW_CALLOC(
-      1, offsetof(PyForeignSlots_Table, slots) + (size_t)room * sizeof(PyCustomSlot));
+  PyTC_ForeignOurs *ours = (PyTC_ForeignOurs *)PyTypedcall_RAW_CALLOC(
+      1, offsetof(PyTC_ForeignOurs, table.slots) + (size_t)room * sizeof(PyCustomSlot));
+  if (ours == NULL) return NULL;
+  ours->version = PyTC_NO_VERSION;
+  return &ours->table;
 }
 
 static inline void PyTC_ForeignDestroy(const void *table) {
-  PyTypedcall_RAW_FREE((void *)(uintptr_t)table);
+  if (table == NULL) return;
+  PyTypedcall_RAW_FREE(PyTC_ForeignOf((const PyForeignSlots_Table *)table));
+}
+
+// Returns the version tag of `type`, or 0 if it has none now. GIL: none.
+static inline uint64_t PyTC_VersionOf(const PyTypeObject *type) {
+#ifdef Py_LIMITED_API
+  (void)type;
+  return 0;
+#else
+#if PY_VERSION_HEX < 0x030A0000  // newer versions set a dropped tag to 0
+  if ((PyTypedcall_LOAD_RELAXED(&type->tp_flags) & Py_TPFLAGS_VALID_VERSION_TAG) == 0) return 0;
+#endif
+  return PyTypedcall_LOAD_RELAXED(&type->tp_version_tag);
+#endif
+}
+
+// Returns the version tag, which CPython otherwise assigns at the first look-up of an attribute, or
+// PyTC_NO_VERSION if the type cannot have one. GIL: held. Clears a pending exception.
+static inline uint64_t PyTC_NewVersionOf(PyTypeObject *type) {
+#ifndef Py_LIMITED_API
+#if PY_VERSION_HEX >= 0x030C0000
+  (void)PyUnstable_Type_AssignVersionTag(type);
+#else
+  PyObject *name = type->tp_mro != NULL ? PyUnicode_InternFromString("__bases__") : NULL;
+  if (name != NULL) (void)_PyType_Lookup(type, name);
+  Py_XDECREF(name);
+  PyErr_Clear();
+#endif
+#endif
+  const uint64_t version = PyTC_VersionOf(type);
+  return version != 0 ? version : PyTC_NO_VERSION;
 }
 
 // Indexes a pointer for the reason given in core/rendezvous/side_table.h.

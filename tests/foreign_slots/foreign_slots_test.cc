@@ -285,33 +285,6 @@ TEST_F(Foreign, APendingExceptionStays) {
   EXPECT_EQ(TakeError(), "KeyError: 'mine'");
 }
 
-TEST_F(Foreign, BasesAssignedLaterChangeNothing) {
-  Ref type = Class("class X: pass");
-  ASSERT_EQ(Register(type, {S(1, 11)}), 0) << TakeError();
-  scope_.Run("class Sub(X): pass");
-  EXPECT_EQ(Any("Sub()", 1), 11);
-  type.reset();
-  scope_.Run("Sub.__bases__ = (Plain,)\ndel X");
-  Collect();
-  EXPECT_EQ(Any("Sub()", 1), 11) << "a copy of its own, not the dead base's";
-}
-
-TEST_F(Foreign, RegisteringForANewBaseSettlesTheClassAgain) {
-  Ref left = Class("class X: pass");
-  ASSERT_EQ(Register(left, {S(1, 11), S(2, 22)}), 0) << TakeError();
-  ASSERT_TRUE(scope_.Run("Left = X\nclass Sub(Left): pass"));
-  Ref right = Class("class X: pass");
-  EXPECT_EQ(Any("Sub()", 1), 11);
-  ASSERT_TRUE(scope_.Run("Sub.__bases__ = (X,)"));
-  EXPECT_EQ(Any("Sub()", 1), 11) << "not by the assignment";
-  ASSERT_EQ(PyForeignSlots_Unregister(interface_, left.type(), Id(1)), 1);
-  EXPECT_EQ(Any("Sub()", 1), 11) << "it is no subclass of that one any more";
-  ASSERT_EQ(Register(right, {S(3, 33)}), 0) << TakeError();
-  EXPECT_EQ(Any("Sub()", 1), -1);
-  EXPECT_EQ(Any("Sub()", 2), -1);
-  EXPECT_EQ(Any("Sub()", 3), 33);
-}
-
 TEST_F(Foreign, RowsGoWithTheirTypes) {
   Collect();
   const PyTypedcall_Counters before = Counters();
