@@ -146,6 +146,22 @@ def foreign(m):
     check(m.counters(), (added, removed + 3))  # two registered rows, and Sub's inherited row
 
 
+def foreign_bases(m):
+    """The current MRO decides, although the limited API hides the version of a type."""
+    left, right = (type("Base", (), {}) for _ in range(2))
+    m.register(left, {A: 7, B: 8})
+    m.register(right, {B: 9})
+    cls = type("C", (left,), {})
+    objects = cls(), type("Sub", (cls,), {})()
+    for _ in range(2):
+        for x in objects:
+            check([m.find_foreign(x, i) for i in (A, B)], [7, 8])
+        cls.__bases__ = right,
+        for x in objects:
+            check([m.find_foreign(x, i) for i in (A, B)], [None, 9])
+        cls.__bases__ = left,
+
+
 def out_of_memory(m):
     """If an allocation fails, __init__ raises MemoryError, and the base keeps its slots."""
     try:
@@ -186,6 +202,7 @@ def nothing_leaks(m):
     def work():
         during_creation(m)
         foreign(m)
+        foreign_bases(m)
         refused(m)
 
     # The caches may grow during the first three hundred calls.
@@ -269,6 +286,7 @@ def main():
         during_creation(limited)
         detached(limited)
         foreign(limited)
+        foreign_bases(limited)
         out_of_memory(limited)
         freed(limited)
         for other in others:
