@@ -1,4 +1,4 @@
-# The rule of inheritance from docs/ABI.md ("Merging") in plain Python, without the C code.
+# The rule of inheritance from docs/ABI.md (1.14 and 1.15) in plain Python, without the C code.
 from slot_ids import SKIP
 
 
@@ -15,27 +15,19 @@ class Rule:
         self.tables[cls] = self.table_of(cls)
 
     def table_of(self, cls):
-        bases = [base for base in cls.__mro__ if base is not cls]
-        inherited = [self.tables[base] for base in bases if self.tables.get(base)]
-        if not inherited:
+        others = [other for other in cls.__mro__ if other is not cls]
+        tables = [self.tables[other] for other in others if self.tables.get(other)]
+        if not tables:
             return list(self.own[cls])
-        # Inherited slots come first and keep their positions. With several bases, only the first
-        # table keeps its positions.
-        order = [slot for slot, _ in inherited[0]]
-        # For each ID, the first class in the MRO with such a slot wins.
+        # Own slots in MRO order, then the tables: what they still have from former bases.
+        sources = [self.own[cls]] + [self.own.get(other, []) for other in others] + tables
+        ids = [slot for slot, _ in tables[0]]
         values = {}
-        for each in [cls] + bases:
-            for slot, value in self.own.get(each, ()):
+        for source in sources:
+            for slot, value in source:
+                if slot == SKIP:
+                    continue
                 values.setdefault(slot, value)
-        # After an assignment to `__bases__`, a base may have slots that no class in the MRO has.
-        for slot, value in inherited[0]:
-            values.setdefault(slot, value)
-        # The order of the other slots is unspecified.
-        order += [slot for slot in values if slot not in order and slot != SKIP]
-        return [(slot, 0 if slot == SKIP else values[slot]) for slot in order]
-
-    def promised_prefix(self, cls):
-        """Returns the number of positions with a specified order."""
-        bases = [base for base in cls.__mro__ if base is not cls]
-        inherited = [self.tables[base] for base in bases if self.tables.get(base)]
-        return len(inherited[0]) if inherited else len(self.own[cls])
+                if slot not in ids:
+                    ids.append(slot)
+        return [(slot, 0 if slot == SKIP else values[slot]) for slot in ids]
