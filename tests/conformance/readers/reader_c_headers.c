@@ -110,6 +110,16 @@ static PyObject *Find(PyObject *module, PyObject *arguments) {
                        (unsigned long long)(uintptr_t)found->funcptr);
 }
 
+// Evaluates a call, without the GIL if the function takes the GIL itself.
+#define CALL(entry, assignment)                                                            \
+  do {                                                                                     \
+    const uintptr_t taken = PyNativeCallable_ACQUIRES_GIL;                                 \
+    const uintptr_t held = taken | PyNativeCallable_NEEDS_THREAD;                          \
+    PyThreadState *thread = ((entry)->flags & held) == taken ? PyEval_SaveThread() : NULL; \
+    assignment;                                                                            \
+    if (thread != NULL) PyEval_RestoreThread(thread);                                      \
+  } while (0)
+
 // Calls a function as the flags of the entry require.
 static PyObject *CallEntry(PyObject *callable, const PyNativeCallableEntry *entry,
                            const char *signature, PyObject *first, PyObject *second) {
@@ -121,40 +131,51 @@ static PyObject *CallEntry(PyObject *callable, const PyNativeCallableEntry *entr
   }
   if (strcmp(signature, "d->d") == 0) {
     const double x = PyFloat_AsDouble(first);
-    const double y = (entry->flags & PyNativeCallable_TAKES_SELF) != 0
-                         ? ((double (*)(PyObject *, double))function)(self, x)
-                         : ((double (*)(double))function)(x);
+    const int takes_self = (entry->flags & PyNativeCallable_TAKES_SELF) != 0;
+    double y;
+    CALL(entry, y = takes_self ? ((double (*)(PyObject *, double))function)(self, x)
+                               : ((double (*)(double))function)(x));
     return PyErr_Occurred() ? NULL : PyFloat_FromDouble(y);
   }
   if (strcmp(signature, "dd->d") == 0) {
     const double x = PyFloat_AsDouble(first), y = PyFloat_AsDouble(second);
-    return PyFloat_FromDouble(((double (*)(double, double))function)(x, y));
+    double sum;
+    CALL(entry, sum = ((double (*)(double, double))function)(x, y));
+    return PyFloat_FromDouble(sum);
   }
   if (strcmp(signature, "l->l") == 0) {
-    const long result = ((long (*)(long))function)(PyLong_AsLong(first));
+    const long x = PyLong_AsLong(first);
+    long result;
+    CALL(entry, result = ((long (*)(long))function)(x));
     return PyErr_Occurred() ? NULL : PyLong_FromLong(result);
   }
   if (strcmp(signature, "d&d->i") == 0) {
+    const double x = PyFloat_AsDouble(first);
     double place = 0;
-    const int status = ((int (*)(double, double *))function)(PyFloat_AsDouble(first), &place);
+    int status;
+    CALL(entry, status = ((int (*)(double, double *))function)(x, &place));
     return status != 0 ? NULL : PyFloat_FromDouble(place);
   }
   if (strcmp(signature, "l&l->i") == 0) {
+    const long x = PyLong_AsLong(first);
     long place = 0;
-    const int status = ((int (*)(long, long *))function)(PyLong_AsLong(first), &place);
+    int status;
+    CALL(entry, status = ((int (*)(long, long *))function)(x, &place));
     return status != 0 ? PyObject_CallFunctionObjArgs(callable, first, NULL)
                        : PyLong_FromLong(place);
   }
   if (strcmp(signature, "*s->n") == 0) {
     Py_ssize_t size = 0;
     const char *text = PyUnicode_AsUTF8AndSize(first, &size);
-    return PyLong_FromSsize_t(((Py_ssize_t(*)(const char *, Py_ssize_t))function)(text, size));
+    CALL(entry, size = ((Py_ssize_t(*)(const char *, Py_ssize_t))function)(text, size));
+    return PyLong_FromSsize_t(size);
   }
   if (strcmp(signature, "*kd->d") == 0) {
     Py_buffer view;
     if (PyObject_GetBuffer(first, &view, PyBUF_CONTIG_RO) < 0) return NULL;
-    const double sum =
-        ((double (*)(const double *, Py_ssize_t))function)((const double *)view.buf, view.len / 8);
+    double sum;
+    CALL(entry, sum = ((double (*)(const double *, Py_ssize_t))function)((const double *)view.buf,
+                                                                         view.len / 8));
     PyBuffer_Release(&view);
     return PyFloat_FromDouble(sum);
   }

@@ -40,16 +40,27 @@ static PyObject *Nothing() {
 static PyObject *Box(double value) { return PyFloat_FromDouble(value); }
 static PyObject *Box(long value) { return PyLong_FromLong(value); }
 
+// Calls what was found, without the GIL if the function takes the GIL itself.
+template <class Function, class... A>
+auto Run(const Function &found, A... arguments) {
+  constexpr std::uintptr_t taken = PyNativeCallable_ACQUIRES_GIL;
+  constexpr std::uintptr_t held = taken | PyNativeCallable_NEEDS_THREAD;
+  PyThreadState *const thread = (found.flags() & held) == taken ? PyEval_SaveThread() : nullptr;
+  const auto result = found(arguments...);
+  if (thread != nullptr) PyEval_RestoreThread(thread);
+  return result;
+}
+
 // Calls a function of these types, with self if it takes one.
 template <class R, class... A>
 PyObject *CallPlain(PyObject *callable, typedcall::capabilities can, A... arguments) {
   if (const auto found = typedcall::find<R(A...)>(interface, callable, can)) {
-    const R result = found(arguments...);
+    const R result = Run(found, arguments...);
     return found.raised(result) ? nullptr : Box(result);
   }
   if ((can & typedcall::passes_self) != 0) {
     if (const auto found = typedcall::find<R(A...)>(interface, callable, typedcall::bound(), can)) {
-      const R result = found(arguments...);
+      const R result = Run(found, arguments...);
       return found.raised(result) ? nullptr : Box(result);
     }
   }
@@ -61,7 +72,7 @@ static PyObject *CallStatus(PyObject *callable, typedcall::capabilities can, dou
   const auto found = typedcall::find<int(double, double *)>(interface, callable, can);
   if (!found) return Nothing();
   double place = 0;
-  const int status = found(x, &place);
+  const int status = Run(found, x, &place);
   return found.raised(status) ? nullptr : Box(place);
 }
 
@@ -69,7 +80,7 @@ static PyObject *CallFallingBack(PyObject *callable, typedcall::capabilities can
   const auto found =
       typedcall::find<long(long)>(interface, callable, typedcall::with_fallback(), can);
   if (!found) return Nothing();
-  const long result = found(x);
+  const long result = Run(found, x);
   return found.raised(result) ? nullptr : Box(result);
 }
 
@@ -79,14 +90,18 @@ static PyObject *CallBuffer(PyObject *callable, typedcall::capabilities can, PyO
     const char *text = PyUnicode_AsUTF8AndSize(argument, &size);
     const auto found =
         typedcall::find<Py_ssize_t(typedcall::span<const char>)>(interface, callable, can);
-    return !found ? Nothing() : text != nullptr ? PyLong_FromSsize_t(found({text, size})) : nullptr;
+    return !found ? Nothing()
+           : text != nullptr
+               ? PyLong_FromSsize_t(Run(found, typedcall::span<const char>(text, size)))
+               : nullptr;
   }
   const auto found =
       typedcall::find<double(typedcall::span<const double>)>(interface, callable, can);
   Py_buffer view;
   if (!found) return Nothing();
   if (PyObject_GetBuffer(argument, &view, PyBUF_CONTIG_RO) < 0) return nullptr;
-  const double sum = found({static_cast<const double *>(view.buf), view.len / 8});
+  const typedcall::span<const double> numbers(static_cast<const double *>(view.buf), view.len / 8);
+  const double sum = Run(found, numbers);
   PyBuffer_Release(&view);
   return Box(sum);
 }
