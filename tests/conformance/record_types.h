@@ -35,7 +35,7 @@ static PyObject *TypeOfLargerMetaclass(uint64_t magic, const Slot *slot) {
   return made;
 }
 
-// A static type with slots (rule 1.17).
+// A static type with slots (rule 5.20).
 typedef struct StaticType {
   PyHeapTypeObject type;
   _Alignas(max_align_t) Py_ssize_t count;

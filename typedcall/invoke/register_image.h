@@ -1,6 +1,6 @@
 // Calls functions whose signature is known only at run time, without libffi. Calling conventions
 // assign registers by class, so a few prototypes serve all signatures of scalars. Source: System V
-// AMD64 ABI, 3.2.3; AAPCS64, 6.8.2; docs/ABI.md, section 7.
+// AMD64 ABI, 3.2.3; AAPCS64, 6.8.2. See README.md here.
 #ifndef TYPEDCALL_INVOKE_REGISTER_IMAGE_H_
 #define TYPEDCALL_INVOKE_REGISTER_IMAGE_H_
 
