@@ -186,7 +186,7 @@ static inline const PyNativeCallableTable *PyNativeCallable_InstanceTable(PyObje
 }
 
 #if TYPEDCALL_IS_SUPPORTED
-// True if `type` uses the `__call__` of the slot's owner, the last type in the MRO with the slot.
+// True if `type` has the `__call__` of the slot's owner, the last type in the MRO with the slot.
 // The `__call__` attributes are compared, because all classes with a `__call__` in Python have the
 // same tp_call. Also false if a type in between has its own slot and `__call__`, which only costs
 // speed. Holds the type: the look-ups may run Python code that releases it.
@@ -204,8 +204,8 @@ static inline TYPEDCALL_COLD int PyNativeCallable_Internal_SlotIsCalled(PyTypeOb
         if (data->table[at].id == PYCUSTOMSLOT_NATIVECALLABLE_ID) owner = base;
       }
     }
-    is_called = owner == type;
-    if (!is_called) {
+    is_called = owner == type && type->tp_call != NULL;
+    if (owner != type) {
       PyObject *own = PyNativeCallable_Internal_Inherited(owner, "__call__");
       PyObject *found = own != NULL ? PyNativeCallable_Internal_Inherited(type, "__call__") : NULL;
       is_called = own != NULL && own == found && owner->tp_call == type->tp_call;
