@@ -79,7 +79,8 @@ impl Reader {
         let mro = (*kind).tp_mro;
         let bases = (0..PyTuple_Size(mro)).map(|index| PyTuple_GetItem(mro, index) as *mut PyTypeObject);
         let from = bases.filter(|base| self.slot(*base, NATIVE_CALLABLE_ID, false).is_some()).last().unwrap_or(kind);
-        if (*kind).tp_call != (*from).tp_call || _PyType_Lookup(kind, name.get()) != _PyType_Lookup(from, name.get()) {
+        let called = _PyType_Lookup(from, name.get());
+        if called.is_null() || (*kind).tp_call != (*from).tp_call || _PyType_Lookup(kind, name.get()) != called {
             return Ok(null());
         }
         Ok((*((object as *const u8).offset(offset) as *const AtomicPtr<Table>)).load(Acquire))

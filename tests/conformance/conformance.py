@@ -154,8 +154,11 @@ def report(found, results, expected):
             f"{name} {count}" for name, count in sorted(counts.items())) + " |")
     lines += ["", "| rule | records | or why there is none |", "|---|---|---|"]
     by_rule = collections.Counter(rule for record in found for rule in record["rules"])
-    why = records.reasons()
-    lines += [f"| {rule} | {by_rule[rule]} | {why.get(rule, '')} |" for rule in records.rules()]
+    why = collections.defaultdict(list)
+    for of, reason in records.reasons().items():
+        rule, _, part = of.partition(": ")
+        why[rule].append(f"({part}) {reason}" if part else reason)
+    lines += [f"| {rule} | {by_rule[rule]} | {'; '.join(why[rule])} |" for rule in records.rules()]
     lines += ["", "| reader | record | place | what was seen |", "|---|---|---|---|"]
     lines += [f"| {reader} | {answer.id} | {answer.place} | {answer.outcome}: {answer.seen} |".replace("\n", " ")
               for reader, answers in results.items() for answer in answers if answer.outcome in (WRONG, CRASHED)]

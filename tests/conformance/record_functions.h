@@ -7,6 +7,7 @@
 #include <string.h>
 
 static double half(double x) { return x / 2; }
+double elsewhere(double x);  // in a shared object on which this module depends
 static double third(double x) { return x / 3; }
 static float half_f(float x) { return x / 2; }
 static double add(double x, double y) { return x + y; }
@@ -67,6 +68,62 @@ static int even(long x, long *place) {
 }
 static int only_small(double x) { return x < 100 ? 0 : -1; }
 
+// Functions for objects. A result is a new reference, an argument is not.
+static int same_there(PyObject *object, PyObject **place) {
+  *place = same(object);
+  return 0;
+}
+static int never(PyObject *object, PyObject **place) {
+  (void)object, (void)place;
+  return 1;
+}
+
+// Functions that depend on the thread state. They return -1 if it is not the one that the flags
+// promise.
+static int IsAttached(void) {
+#ifndef PYPY_VERSION
+  return PyGILState_Check();
+#else
+  return 1;
+#endif
+}
+static double attached(double x) { return IsAttached() ? 4 * x : -1; }
+static double takes_gil(double x) {
+  if (IsAttached()) return -1;
+  const PyGILState_STATE state = PyGILState_Ensure();
+  PyGILState_Release(state);
+  return 4 * x;
+}
+static double lets_go(double x) {
+  if (!IsAttached()) return -1;
+  PyThreadState *state = PyEval_SaveThread();
+  PyEval_RestoreThread(state);
+  return 4 * x;
+}
+static double lets_go_and_raises(double x) { return Refuses(lets_go(x)) ? -1 : 4 * x; }
+static int even_detached(long x, long *place) {
+  *place = -1;
+  return IsAttached() ? 0 : even(x, place);
+}
+
+// Functions of buffers.
+static double negate(double *first, Py_ssize_t count) {
+  for (Py_ssize_t i = 0; i < count; ++i) first[i] = -first[i];
+  return count > 0 ? first[0] : 0;
+}
+static double total_aligned(const double *first, Py_ssize_t count) {
+  return (uintptr_t)(const void *)first % _Alignof(double) == 0 ? total(first, count) : -1;
+}
+// Tries to move an array's memory during a call. Returns -1 if that succeeds.
+static double moves(PyObject *array, const double *first, Py_ssize_t count) {
+  const double sum = total(first, count);
+  PyObject *done = PyObject_CallMethod(array, "extend", "O", array);
+  if (done == NULL) PyErr_Clear();
+  Py_XDECREF(done);
+  return done == NULL ? sum : -1;
+}
+static double moves_there(PyObject *array, const double *first) { return moves(array, first, 1); }
+
 static const char *no_text(double x) {
   (void)x;
   return NULL;
@@ -81,6 +138,25 @@ static double with_self(PyObject *self, double x) { return self != NULL ? 4 * x 
 static double self_is_module(PyObject *self, double x) { return PyModule_Check(self) ? 4 * x : -1; }
 static double self_is_bound(PyObject *self, double x) {
   return strcmp(Py_TYPE(self)->tp_name, "conformance.Methods") == 0 ? 4 * x : -1;
+}
+// True if self has a type, or is a class, with this name.
+static int IsOf(PyObject *self, const char *name) {
+  PyTypeObject *type = PyType_Check(self) ? (PyTypeObject *)self : Py_TYPE(self);
+  return strcmp(type->tp_name, name) == 0;
+}
+static double self_is_class(PyObject *self, double x) {
+  return PyType_Check(self) && IsOf(self, "conformance.Methods") ? 4 * x : -1;
+}
+static double self_is_a_class(PyObject *self, double x) { return PyType_Check(self) ? 4 * x : -1; }
+static double self_is_subtype(PyObject *self, double x) {
+  return IsOf(self, "conformance.Subtype") ? 4 * x : -1;
+}
+static double self_is_method(PyObject *self, double x) { return IsOf(self, "method") ? 4 * x : -1; }
+static double self_is_function(PyObject *self, double x) {
+  return IsOf(self, "function") ? 4 * x : -1;
+}
+static int even_of_self(PyObject *self, long x, long *place) {
+  return self != NULL ? even(x, place) : -1;
 }
 #ifndef PYPY_VERSION
 static double self_is_instance(PyObject *self, double x) {

@@ -49,7 +49,9 @@ typedef struct Record {
   int length;        // the actual number of entries
   const Entry *entries;
   const Name *name;     // NULL for a well-formed header with the table
-  const char *binding;  // "function", or for a method "bound", "unbound" or "static"
+  const char *binding;  // "function"; for methods "bound", "unbound", "static", "class" (bound to
+                        // the class) or "unbound class"
+  int convention;       // flags of the def if `name` is NULL
 } Record;
 
 // --- Guarded memory ---
@@ -177,7 +179,15 @@ static PyCFunction BoxedFor(int flags) {
 // Makes a def on the heap, which is never freed, and a function or method with this def.
 static PyObject *FunctionOf(PyObject *module, const char *name, int flags, const char *binding,
                             PyMethodDef **made) {
-  const int method = strcmp(binding, "static") == 0 ? METH_STATIC : 0;
+  const int is_unbound = strncmp(binding, "unbound", 7) == 0;
+  const int is_of_class = strcmp(binding, "class") == 0 || strcmp(binding, "unbound class") == 0;
+  const int method = strcmp(binding, "static") == 0 ? METH_STATIC : is_of_class ? METH_CLASS : 0;
+#ifdef PYPY_VERSION
+  if (is_of_class) {
+    PyErr_SetString(PyExc_NotImplementedError, "PyPy's class methods show no def");
+    return NULL;
+  }
+#endif
   PyMethodDef *def = (PyMethodDef *)calloc(2, sizeof(*def));
   if (def == NULL) return PyErr_NoMemory();
   def->ml_name = name;
@@ -195,27 +205,67 @@ static PyObject *FunctionOf(PyObject *module, const char *name, int flags, const
     return function;
   }
   PyType_Slot slots[] = {{Py_tp_methods, def}, {0, NULL}};
-  PyType_Spec spec = {"conformance.Methods", 0, 0, Py_TPFLAGS_DEFAULT, slots};
+  PyType_Spec spec = {"conformance.Methods", 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
   PyObject *type = PyType_FromSpec(&spec), *holder = type;
   if (type == NULL) return NULL;
-  if (strcmp(binding, "unbound") != 0) holder = PyObject_CallObject(type, NULL);
-  PyObject *function = holder != NULL ? PyObject_GetAttrString(holder, name) : NULL;
+  if (is_unbound) {
+    holder = PyObject_GetAttrString(type, "__dict__");
+  } else if (!is_of_class) {
+    holder = PyObject_CallObject(type, NULL);
+  }
+  PyObject *function = holder == NULL ? NULL
+                       : is_unbound   ? PyMapping_GetItemString(holder, name)
+                                      : PyObject_GetAttrString(holder, name);
   if (holder != type) Py_XDECREF(holder);
   Py_DECREF(type);
   return function;
 }
 
 static PyObject *NamedCallable(PyObject *module, const Record *record) {
-  static const Name good = {
-      0x3000 | METH_FASTCALL, 56,   0, 0, 1, 56, 1,   0, UINT64_C(0x5059545950454431),
-      ALONE_NOTHING,          NULL, 0, 0, 0, 0,  NULL};
+  const Name good = {0x3000 | record->convention,
+                     56,
+                     0,
+                     0,
+                     1,
+                     56,
+                     1,
+                     0,
+                     UINT64_C(0x5059545950454431),
+                     ALONE_NOTHING,
+                     NULL,
+                     0,
+                     0,
+                     0,
+                     0,
+                     NULL};
   const Name *name = record->name != NULL ? record->name : &good;
   PyMethodDef *def;
   return FunctionOf(module, GuardedName(name, GuardedTable(record)), name->flags, record->binding,
                     &def);
 }
 
+// Makes a function or method that offers nothing.
+static PyObject *PlainCallable(PyObject *module, const Record *record) {
+  PyMethodDef *def;
+  return FunctionOf(module, "record", record->convention, record->binding, &def);
+}
+
 #ifndef PYPY_VERSION
+
+// Makes an object of a subtype of the function's or method's type. Its memory looks like that of
+// the function, with a well-formed def.
+static PyObject *SubtypeCallable(PyObject *module, const Record *record) {
+  PyObject *made = NamedCallable(module, record);
+  PyTypeObject *type = (PyTypeObject *)calloc(1, sizeof(*type));
+  if (made == NULL || type == NULL) return NULL;
+  Py_SET_REFCNT((PyObject *)type, 1);
+  type->tp_name = "conformance.Subtype";
+  type->tp_flags = Py_TPFLAGS_DEFAULT;
+  type->tp_base = Py_TYPE(made);
+  if (PyType_Ready(type) < 0) Py_CLEAR(made);
+  if (made != NULL) Py_SET_TYPE(made, type);
+  return made;
+}
 
 // --- The interface, from docs/ABI.md, section 5 ---
 
@@ -247,24 +297,32 @@ static const char kCapsuleName[] = "_extensibletype.typedcall_v2";
 // Returns the original interface, or NULL with an exception set if no module has installed one.
 static const Interface *FindInterface(void) {
   static const Interface *found;
-  PyObject *kept = PyInterpreterState_GetDict(PyInterpreterState_Get());
+  static PyInterpreterState *finder;
+  PyInterpreterState *here = PyInterpreterState_Get();
+  if (finder != here) found = NULL;
+  PyObject *kept = PyInterpreterState_GetDict(here);
   PyObject *capsule =
       found == NULL && kept != NULL ? PyDict_GetItemString(kept, kCapsuleName) : NULL;
   if (capsule != NULL) found = (const Interface *)PyCapsule_GetPointer(capsule, kCapsuleName);
+  if (found != NULL) finder = here;
   if (found == NULL && !PyErr_Occurred()) {
     PyErr_SetString(PyExc_ImportError, "no module has installed the interface");
   }
   return found;
 }
 
-static int Publish(int space, const void *key, PyObject *owner, const Record *record) {
+static int PublishValue(int space, const void *key, PyObject *owner, const void *value) {
   const Interface *interface = FindInterface();
   if (interface == NULL) return -1;
-  const int taken = interface->publish(interface->state, space, key, owner, GuardedTable(record),
-                                       NULL, NULL, NULL);
+  const int taken =
+      interface->publish(interface->state, space, key, owner, value, NULL, NULL, NULL);
   if (taken != 1 && !PyErr_Occurred())
     PyErr_Format(PyExc_SystemError, "publish returned %d", taken);
   return taken == 1 ? 0 : -1;
+}
+
+static int Publish(int space, const void *key, PyObject *owner, const Record *record) {
+  return PublishValue(space, key, owner, GuardedTable(record));
 }
 
 // Offers the table of the record for an object or for the def of a builtin function.
@@ -275,96 +333,9 @@ static int Offer(PyObject *callable, const Record *record, const char *place) {
 
 static PyObject *DefCallable(PyObject *module, const Record *record) {
   PyMethodDef *def;
-  PyObject *function = FunctionOf(module, "record", METH_FASTCALL, record->binding, &def);
+  PyObject *function = FunctionOf(module, "record", record->convention, record->binding, &def);
   if (function != NULL && Publish(1, def, module, record) < 0) Py_CLEAR(function);
   return function;
-}
-
-// --- Instances with a table ---
-
-typedef struct Instance {
-  PyObject_HEAD
-  const Table *table;
-  double factor;
-  PyObject *weak_references;
-  const Table *other;
-} Instance;
-
-static PyObject *CallInstance(PyObject *self, PyObject *arguments, PyObject *words) {
-  (void)words;
-  return BoxedTuple(self, arguments);
-}
-
-static void FreeInstance(PyObject *self) {
-  PyTypeObject *type = Py_TYPE(self);
-  PyObject_ClearWeakRefs(self);
-  type->tp_free(self);
-  Py_DECREF(type);
-}
-
-static PyTypeObject *PlainClass(void) {
-  static PyMemberDef members[] = {
-      {"__weaklistoffset__", T_PYSSIZET, offsetof(Instance, weak_references), READONLY, NULL},
-      {NULL, 0, 0, 0, NULL}};
-  PyType_Slot slots[] = {{Py_tp_call, (void *)CallInstance},
-                         {Py_tp_dealloc, (void *)FreeInstance},
-                         {Py_tp_members, members},
-                         {0, NULL}};
-  PyType_Spec spec = {"conformance.Instance", (int)sizeof(Instance), 0,
-                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
-  return (PyTypeObject *)PyType_FromSpec(&spec);
-}
-
-// Returns a new subclass of `base` with slots (rule 1.11).
-static PyTypeObject *ClassWithSlots(PyTypeObject *base, PyObject *body, const Slot *slots,
-                                    Py_ssize_t count) {
-  const Interface *interface = FindInterface();
-  if (interface == NULL || base == NULL || body == NULL) return NULL;
-  PyTypeObject *metaclass = interface->metaclass(interface->state);
-  PyObject *arguments = Py_BuildValue("s(O)O", "WithSlots", base, body);
-  PyTypeObject *type =
-      arguments != NULL ? (PyTypeObject *)PyType_Type.tp_new(metaclass, arguments, NULL) : NULL;
-  Py_XDECREF(arguments);
-  if (type != NULL && interface->resolve(interface->state, type, slots, count) < 0) Py_CLEAR(type);
-  return type;
-}
-
-// The native-callable slot at position 0, or at position 1 with the offset of another field.
-static const Slot kTableSlot[] = {{0x04000001, offsetof(Instance, table)}};
-static const Slot kOtherSlots[] = {{1, 0}, {0x04000001, offsetof(Instance, other)}};
-
-static PyObject *InstanceOf(PyTypeObject *type, const Table *table, int is_elsewhere) {
-  Instance *made = type != NULL ? (Instance *)type->tp_alloc(type, 0) : NULL;
-  if (made == NULL) return NULL;
-  *(is_elsewhere ? &made->other : &made->table) = table;
-  made->factor = 4;
-  return (PyObject *)made;
-}
-
-// Returns the class that introduces the slot. Its namespace is a copy of `body`, which may be NULL.
-static PyTypeObject *InstanceClass(PyObject *body, int is_elsewhere) {
-  PyObject *namespace = body != NULL ? PyDict_Copy(body) : PyDict_New();
-  PyTypeObject *plain = PlainClass();
-  PyTypeObject *type = is_elsewhere ? ClassWithSlots(plain, namespace, kOtherSlots, 2)
-                                    : ClassWithSlots(plain, namespace, kTableSlot, 1);
-  Py_XDECREF(namespace);
-  Py_XDECREF(plain);
-  return type;
-}
-
-static PyObject *InstanceCallable(const Record *record) {
-  PyTypeObject *type = InstanceClass(NULL, 0);
-  PyObject *made = InstanceOf(type, GuardedTable(record), 0);
-  Py_XDECREF(type);
-  return made;
-}
-
-static PyObject *ObjectCallable(const Record *record) {
-  PyTypeObject *plain = PlainClass();
-  PyObject *made = InstanceOf(plain, NULL, 0);
-  Py_XDECREF(plain);
-  if (made != NULL && Publish(2, made, made, record) < 0) Py_CLEAR(made);
-  return made;
 }
 
 #endif  // PYPY_VERSION

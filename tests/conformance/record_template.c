@@ -33,7 +33,9 @@ static PyObject *Make(PyObject *module, PyObject *arguments) {
   const Record *record = Find(id, &def);
   if (record == NULL) return NULL;
   if (strcmp(place, "name") == 0) return NamedCallable(module, record);
+  if (strcmp(place, "nothing") == 0) return PlainCallable(module, record);
 #ifndef PYPY_VERSION
+  if (strcmp(place, "subtype") == 0) return SubtypeCallable(module, record);
   if (strcmp(place, "def") == 0) return DefCallable(module, record);
   if (strcmp(place, "object") == 0) return ObjectCallable(record);
   if (strcmp(place, "instance") == 0) return InstanceCallable(record);
@@ -63,10 +65,35 @@ static PyObject *OfferThere(PyObject *module, PyObject *arguments) {
 // Makes the class that introduces SEP 201's slot.
 static PyObject *SlotClass(PyObject *module, PyObject *arguments) {
   PyObject *body;
-  int is_elsewhere;
+  int is_elsewhere, is_callable;
   (void)module;
-  if (!PyArg_ParseTuple(arguments, "O!p", &PyDict_Type, &body, &is_elsewhere)) return NULL;
-  return (PyObject *)InstanceClass(body, is_elsewhere);
+  if (!PyArg_ParseTuple(arguments, "O!pp", &PyDict_Type, &body, &is_elsewhere, &is_callable))
+    return NULL;
+  return (PyObject *)InstanceClass(body, is_elsewhere, is_callable);
+}
+
+static PyObject *MakeForeignClass(PyObject *module, PyObject *nothing) {
+  (void)module, (void)nothing;
+  return (PyObject *)ForeignClass();
+}
+
+// Gives a class another tp_call, but leaves its `__call__`.
+static PyObject *ChangeCall(PyObject *module, PyObject *type) {
+  (void)module;
+  ((PyTypeObject *)type)->tp_call = CallOther;
+  Py_RETURN_NONE;
+}
+
+// Runs source text in a new interpreter.
+static PyObject *RunElsewhere(PyObject *module, PyObject *arguments) {
+  const char *text;
+  (void)module;
+  if (!PyArg_ParseTuple(arguments, "s", &text)) return NULL;
+  PyThreadState *here = PyThreadState_Get(), *there = Py_NewInterpreter();
+  const int status = there != NULL ? PyRun_SimpleString(text) : -1;
+  if (there != NULL) Py_EndInterpreter(there);
+  PyThreadState_Swap(here);
+  return PyLong_FromLong(status);
 }
 
 // Makes an instance with the table of the record, or without a table if the ID is None.
@@ -97,14 +124,31 @@ static PyObject *ReplaceTable(PyObject *module, PyObject *arguments) {
 
 static PyObject *Lookalike(PyObject *module, PyObject *arguments) {
   const char *kind;
-  static const Slot slot = {0x01000101, 77};
+  static const Slot table[] = {{0x01000201, 76}, {0x01000101, 77}, {0x01000101, 78}};
+  const uint64_t magic = UINT64_C(0xd1a0c5b3e7f42961);
   (void)module;
   if (!PyArg_ParseTuple(arguments, "s", &kind)) return NULL;
-  if (strcmp(kind, "larger metaclass, magic 0") == 0) return TypeOfLargerMetaclass(0, &slot);
+  if (strcmp(kind, "larger metaclass, magic 0") == 0) {
+    return TypeOfLargerMetaclass(64, 0, table, 2);
+  }
   if (strcmp(kind, "larger metaclass, another magic") == 0) {
-    return TypeOfLargerMetaclass(UINT64_C(0xd1a0c5b3e7f42960), &slot);
+    return TypeOfLargerMetaclass(64, magic - 1, table, 2);
+  }
+  if (strcmp(kind, "metaclass of 24 bytes more") == 0) {
+    return TypeOfLargerMetaclass(24, magic, table, 2);
+  }
+  if (strcmp(kind, "metaclass of 16 bytes more") == 0) {
+    return TypeOfLargerMetaclass(16, magic, table, 2);
+  }
+  if (strcmp(kind, "two equal IDs") == 0) return TypeOfLargerMetaclass(64, magic, table, 3);
+  if (strcmp(kind, "count 0") == 0) return TypeOfLargerMetaclass(64, magic, table, 0);
+  if (strcmp(kind, "count 1") == 0) return TypeOfLargerMetaclass(64, magic, table, 1);
+  if (strcmp(kind, "registered") == 0) {
+    PyTypeObject *foreign = ForeignClass();
+    return foreign != NULL ? foreign->tp_alloc(foreign, 0) : NULL;
   }
   PyTypeObject *made = strcmp(kind, "static") == 0                   ? StaticBase()
+                       : strcmp(kind, "static among others") == 0    ? StaticAmongOthers()
                        : strcmp(kind, "static derived") == 0         ? StaticDerived()
                        : strcmp(kind, "static type below") == 0      ? StaticTypeBelow()
                        : strcmp(kind, "plain metaclass, magic") == 0 ? StaticTypeWithMagic()
@@ -130,15 +174,15 @@ static PyMethodDef methods[] = {{"make", Make, METH_VARARGS, NULL},
 #ifndef PYPY_VERSION
                                 {"offer", OfferThere, METH_VARARGS, NULL},
                                 {"slot_class", SlotClass, METH_VARARGS, NULL},
+                                {"foreign_class", MakeForeignClass, METH_NOARGS, NULL},
+                                {"change_call", ChangeCall, METH_O, NULL},
+                                {"run_elsewhere", RunElsewhere, METH_VARARGS, NULL},
                                 {"make_instance", MakeInstance, METH_VARARGS, NULL},
                                 {"replace_table", ReplaceTable, METH_VARARGS, NULL},
                                 {"lookalike", Lookalike, METH_VARARGS, NULL},
                                 {"forge_interface", Forge, METH_VARARGS, NULL},
 #endif
                                 {NULL, NULL, 0, NULL}};
-static PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT, "conformance_records", NULL, -1, methods, NULL, NULL, NULL, NULL};
-
 // Adds ENTRIES to the module: {id: [(signature, flags, address), ...]}.
 static int AddEntries(PyObject *module) {
   PyObject *found = PyDict_New();
@@ -158,10 +202,15 @@ static int AddEntries(PyObject *module) {
   return PyModule_AddObject(module, "ENTRIES", found);
 }
 
-PyMODINIT_FUNC PyInit_conformance_records(void);
-PyMODINIT_FUNC PyInit_conformance_records(void) {
-  PyObject *module = PyModule_Create(&definition);
-  if (module == NULL || AddEntries(module) < 0 || PyErr_Occurred()) return NULL;
+static int Execute(PyObject *module) {
+  if (AddEntries(module) < 0 || PyErr_Occurred()) return -1;
   // SYMBOLS
-  return module;
+  return 0;
 }
+
+static PyModuleDef_Slot slots[] = {{Py_mod_exec, (void *)Execute}, {0, NULL}};
+static PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "conformance_records", NULL, 0, methods, slots, NULL, NULL, NULL};
+
+PyMODINIT_FUNC PyInit_conformance_records(void);
+PyMODINIT_FUNC PyInit_conformance_records(void) { return PyModuleDef_Init(&definition); }

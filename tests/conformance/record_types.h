@@ -2,7 +2,7 @@
 #ifndef TYPEDCALL_TESTS_CONFORMANCE_RECORD_TYPES_H_
 #define TYPEDCALL_TESTS_CONFORMANCE_RECORD_TYPES_H_
 
-#include "record_module.h"
+#include "record_instances.h"
 
 #ifndef PYPY_VERSION
 
@@ -13,10 +13,12 @@ static size_t DataOffset(void) {
   return (sizeof(PyHeapTypeObject) + alignment - 1) / alignment * alignment;
 }
 
-// Makes an instance of a type whose metaclass is not typedcall's, but is large enough for our data.
-static PyObject *TypeOfLargerMetaclass(uint64_t magic, const Slot *slot) {
+// Makes an instance of a type whose metaclass is not typedcall's, but has `room` bytes for our
+// data.
+static PyObject *TypeOfLargerMetaclass(int room, uint64_t magic, const Slot *table,
+                                       Py_ssize_t count) {
   PyType_Slot slots[] = {{0, NULL}};
-  PyType_Spec spec = {"conformance.LargerMetaclass", (int)DataOffset() + 64,
+  PyType_Spec spec = {"conformance.LargerMetaclass", (int)DataOffset() + room,
                       (int)PyType_Type.tp_itemsize, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
                       slots};
   PyObject *bases = PyTuple_Pack(1, &PyType_Type);
@@ -25,10 +27,8 @@ static PyObject *TypeOfLargerMetaclass(uint64_t magic, const Slot *slot) {
   PyObject *type = metaclass != NULL ? PyObject_CallFunction(metaclass, "s(){}", "Larger") : NULL;
   Py_XDECREF(metaclass);
   if (type == NULL) return NULL;
-  const Slot *const *table_at = &slot;
-  const Py_ssize_t count = 1;
   memcpy((char *)type + DataOffset(), &count, 8);
-  memcpy((char *)type + DataOffset() + 8, table_at, 8);
+  memcpy((char *)type + DataOffset() + 8, &table, 8);
   memcpy((char *)type + DataOffset() + 16, &magic, 8);
   PyObject *made = PyObject_CallObject(type, NULL);
   Py_DECREF(type);
@@ -92,6 +92,17 @@ static PyTypeObject *StaticTypeBelow(void) {
   return PyType_Ready(type) < 0 ? NULL : type;
 }
 
+// Makes a static type with two slots. The table is between other slots, which the type does not
+// have.
+static PyTypeObject *StaticAmongOthers(void) {
+  static StaticType type;
+  static Slot table[] = {{0x01000301, 70}, {0x01000101, 77}, {0x01000201, 78}, {0x01000401, 79}};
+  static int is_ready;
+  if (is_ready) return &type.type.ht_type;
+  is_ready = ReadyStatic(&type, NULL, table + 1, 2, 2) != NULL;
+  return is_ready ? &type.type.ht_type : NULL;
+}
+
 // Makes a static type with the metaclass `type`, followed by data that look like ours.
 static PyTypeObject *StaticTypeWithMagic(void) {
   static StaticType type;
@@ -113,7 +124,7 @@ static PyTypeObject *StaticTypeWithMagic(void) {
 static PyTypeObject *ClassWithASkip(void) {
   static const Slot slots[] = {{1, 99}, {0x01000101, 77}};
   PyObject *body = PyDict_New();
-  PyTypeObject *plain = PlainClass(), *made = ClassWithSlots(plain, body, slots, 2);
+  PyTypeObject *plain = PlainClass(1), *made = ClassWithSlots(plain, body, slots, 2);
   Py_XDECREF(body);
   Py_XDECREF(plain);
   return made;

@@ -18,10 +18,12 @@ LAYERS = {"entry", "request", "name", "sibling", "instance", "type", "interface"
 VERDICTS = {"accept", "reject", "free", "trusted"}
 #: The places where a table can be.
 TABLE_PLACES = ("name", "def", "object", "instance")
+LIBRARY = "conformance_dependency"
 CONVENTIONS = {"VARARGS": 1, "KEYWORDS": 2, "NOARGS": 4, "O": 8, "FASTCALL": 0x80, "METHOD": 0x200}
 C_TYPES = {"?": "_Bool", "b": "signed char", "h": "short", "i": "int", "l": "long", "q": "long long",
            "B": "unsigned char", "H": "unsigned short", "I": "unsigned int", "L": "unsigned long",
-           "Q": "unsigned long long", "f": "float", "d": "double"}
+           "Q": "unsigned long long", "f": "float", "d": "double",
+           "s": "const char *", "O": "PyObject *"}
 MAGIC = 0x5059545950454431
 #: The code if PyPy's codes cannot express the parameters (4.6).
 NOT_FOR_PYPY = 0x100
@@ -39,7 +41,7 @@ def corpus(folder=os.path.join(HERE, "corpus")):
 
 
 def reasons(path=os.path.join(HERE, "no_record.json")):
-    """Returns {rule number: why the rule has no record}."""
+    """Returns {rule: why the rule has no record}. "3.19: words" is the part of a rule with these words."""
     with open(path, encoding="utf-8") as file:
         return json.load(file)
 
@@ -99,31 +101,38 @@ def places(record):
     return ("def",) if record["layer"] == "interface" else (record["layer"],)
 
 
+def convention(words):
+    """Returns the calling convention's bits of a PyMethodDef."""
+    return sum(CONVENTIONS[word] for word in words.split("|"))
+
+
 def c_text(text):
     return "NULL" if text is None else '"' + "".join(
         chr(byte) if 32 <= byte < 127 and byte not in b'"\\' else f"\\{byte:03o}" for byte in text.encode()) + '"'
 
 
-def automatic(signature, name, index):
-    """Returns the source of a C function that has this scalar signature and returns index + 1."""
+def automatic(signature, name, index, kind):
+    """Returns the source of a C function that has this scalar signature and returns index + 1, or with the kind
+    "plus" the sum of that and its arguments."""
     arguments, _, result = signature.partition("->")
     types = ", ".join(C_TYPES[letter] + f" a{i}" for i, letter in enumerate(arguments)) or "void"
     unused = " ".join(f"(void)a{i};" for i in range(len(arguments)))
-    return f"static {C_TYPES[result]} {name}({types}) {{ {unused} return {index + 1}; }}"
+    terms = "".join(f" + a{i}" for i in range(len(arguments) if kind == "plus" else 0))
+    return f"static {C_TYPES[result]} {name}({types}) {{ {unused} return {index + 1}{terms}; }}"
 
 
 class Source:
     """Collects the source text of the generated module."""
 
     def __init__(self):
-        self.parts, self.rows, self.siblings = [], [], []
+        self.parts, self.rows, self.siblings, self.library = [], [], [], []
 
     def entries(self, name, entries):
         rows = []
         for index, (signature, flags, function) in enumerate(entries):
-            if function == "auto":
-                function = f"{name}_{index}"
-                self.parts.append(automatic(signature, function, index))
+            if function in ("auto", "plus"):
+                kind, function = function, f"{name}_{index}"
+                self.parts.append(automatic(signature, function, index, kind))
             rows.append(f"{{{c_text(signature)}, {number(flags):#x}, {f'(void *){function}' if function else 'NULL'}}}")
         self.parts.append(f"static const Entry {name}[] = {{{', '.join(rows) or '{NULL, 0, NULL}'}}};")
 
@@ -131,7 +140,6 @@ class Source:
         header, pypy, one_arg = (given.get(part) for part in ("header", "pypy", "one_arg"))
         if header is not None and pypy is None:
             pypy = {"codes": [NOT_FOR_PYPY, -1], "result": NOT_FOR_PYPY, "function": None}
-        convention = sum(CONVENTIONS[word] for word in given.get("convention", "O").split("|"))
         header_fields = {"details": 0, "table": 1, "size": 56, "major": 1, "minor": 0, "magic": MAGIC, **(header or {})}
         struct = pypy or one_arg or {}
         codes = struct.get("codes") if pypy else None
@@ -140,7 +148,7 @@ class Source:
         function = struct.get("function", "half" if struct else None)
         bits = number(given.get("bits", "0x3000"))
         readable = given.get("readable", 0 if not bits & 0x1000 else 24 if not bits & 0x2000 else 56)
-        fields = [bits | convention, readable, given.get("shift", 0), header_fields["details"],
+        fields = [bits | convention(given.get("convention", "O")), readable, given.get("shift", 0), header_fields["details"],
                   int(bool(header_fields["table"])), header_fields["size"], header_fields["major"],
                   header_fields["minor"], f"UINT64_C({number(header_fields['magic']):#x})",
                   "PYPY" if pypy else "ONE_ARG" if one_arg else "ALONE_NOTHING",
@@ -156,30 +164,47 @@ class Source:
         static = "{" + ", ".join(
             f"{{{c_text(text)}, {number(flags):#x}, {f'(void *){function}' if function else 'NULL'}}}"
             for text, flags, function in entries) + "}"
-        fixed = "" if symbol.get("table") == "text" else "const "
-        self.parts.append(f"static {fixed}struct {{ Py_ssize_t count; Entry entries[{len(entries)}]; }} {name}_table = "
-                          f"{{{count}, {static}}};")
-        self.parts.append(f'static PyMethodDef {name}_def[2] = {{{{"{ml_name}", BoxedOne, METH_O, NULL}}}};')
         kind = symbol.get("table", "static")
-        table = "NULL" if kind in ("none", "heap") else f"(const Table *)(const void *)&{name}_table"
+        fixed = "" if kind in ("text", "text in the dependency") else "const "
+        of_table = f"struct {{ Py_ssize_t count; Entry entries[{len(entries)}]; }} {name}_table"
+        self.parts.append(f"static {fixed}{of_table} = {{{count}, {static}}};")
+        self.parts.append(f'static PyMethodDef {name}_def[2] = {{{{{c_text(ml_name)}, BoxedOne, METH_O, NULL}}}};')
+        table = "NULL" if kind in ("none", "heap", "in the dependency") else f"(const Table *)(const void *)&{name}_table"
         def_ = f"&{name}_def[{1 if symbol.get('def') == 'other' else 0}]"
         more = {"exact": "", "larger": " void *more;", "smaller": ""}[symbol.get("size", "exact")]
-        if symbol.get("kind") == "sized function":
+        pair = f"struct {name}_pair {{ const PyMethodDef *def; const Table *table;{more} }}"
+        is_const = kind not in ("heap", "in the dependency")
+        place = symbol.get("kind")
+        if place == "sized function":
             self.parts.append(f"""__asm__(".section .data.rel.ro,\\"aw\\"\\n.globl _PyPyTyped_{ml_name}\\n"
         ".type _PyPyTyped_{ml_name},%function\\n.size _PyPyTyped_{ml_name},16\\n.balign 8\\n_PyPyTyped_{ml_name}:\\n"
         ".quad {name}_def\\n.quad {name}_table\\n.text\\n");
 static const void *const {name}_used[] __attribute__((used)) = {{{name}_def, &{name}_table}};""")
-        elif symbol.get("kind") == "function":
+        elif place == "function":
             self.parts.append(f"void _PyPyTyped_{ml_name}(void);\nvoid _PyPyTyped_{ml_name}(void) {{}}")
-        elif symbol.get("kind") != "none":
-            const = "" if kind == "heap" else "const "
-            self.parts.append(f"extern {const}struct {name}_symbol {{ const PyMethodDef *def; const Table *table;{more} }} "
-                              f"_PyPyTyped_{ml_name};\n{const}struct {name}_symbol _PyPyTyped_{ml_name} = {{{def_}, {table}}};")
+        elif place == "in the dependency":
+            self.library.append(f"{pair} _PyPyTyped_{ml_name};")
+            self.parts.append(f"extern {pair} _PyPyTyped_{ml_name};")
+            self.siblings.append(f"  _PyPyTyped_{ml_name}.def = {def_}, _PyPyTyped_{ml_name}.table = {table};")
+        elif place != "none":
+            fixed = "const " if is_const else ""
+            named = f'{name}_symbol __asm__("_PyPyTyped_{ml_name}")'
+            self.parts.append(f"extern {fixed}{pair} {named};\n{fixed}struct {name}_pair {name}_symbol = {{{def_}, {table}}};")
             if kind == "heap":  # a copy of the table without its signatures
-                self.siblings.append(f"  _PyPyTyped_{ml_name}.table = (const Table *)memcpy(malloc(sizeof({name}_table)), "
+                self.siblings.append(f"  {name}_symbol.table = (const Table *)memcpy(malloc(sizeof({name}_table)), "
                                      f"&{name}_table, sizeof({name}_table));")
             if kind == "text":
                 self.siblings.append(f"  {name}_table.entries[0].signature = GuardedText({name}_table.entries[0].signature);")
+            if kind == "in the dependency":
+                self.library.append(of_table.replace("_table", "_there") + ";")
+                self.parts.append("extern " + of_table.replace("_table", "_there") + ";")
+                self.siblings.append(f"  memcpy(&{name}_there, &{name}_table, sizeof({name}_table));\n"
+                                     f"  {name}_symbol.table = (const Table *)(const void *)&{name}_there;")
+            if kind == "text in the dependency":
+                text = f"char {name}_text[{len(entries[0][0]) + 1}]"
+                self.library.append(f"{text} = {c_text(entries[0][0])};")
+                self.parts.append(f"extern {text};")
+                self.siblings.append(f"  {name}_table.entries[0].signature = {name}_text;")
         return f"{name}_def"
 
     def add(self, record, index, entries):
@@ -192,8 +217,8 @@ static const void *const {name}_used[] __attribute__((used)) = {{{name}_def, &{n
         if record["layer"] == "sibling" or "symbol" in record and index == 0:
             row_def = self.sibling(name, record, entries)
         count = record.get("count", len(entries))
-        self.rows.append(f'{{{{"{record["id"]}#{index}", {count}, {len(entries)}, {name}, {row_name}, "{binding}"}}, '
-                         f"{row_def}}}")
+        self.rows.append(f'{{{{"{record["id"]}#{index}", {count}, {len(entries)}, {name}, {row_name}, "{binding}", '
+                         f"{convention(record.get('convention', 'FASTCALL'))}}}, {row_def}}}")
 
     def text(self):
         with open(os.path.join(HERE, "record_template.c"), encoding="utf-8") as file:
@@ -203,14 +228,18 @@ static const void *const {name}_used[] __attribute__((used)) = {{{name}_def, &{n
             text = text.replace(f"// {mark}\n", "\n".join(lines) + "\n")
         return text
 
+    def library_text(self):
+        """Returns the source of a shared object on which the generated module depends."""
+        return "\n".join(['#include "record_module.h"', *self.library, "double elsewhere(double x) { return x / 2; }", ""])
+
 
 def provider_source(found):
     """Returns the source of a C++ module with the overloads of each record."""
     functions, defs = [], []
     for at, record in enumerate(record for record in found if record["layer"] == "values"):
         names = [f"f{at}_{index}" for index in range(len(record["entries"]))]
-        functions += [automatic(signature, name, index).replace("_Bool", "bool").replace("{ ", "noexcept { ", 1)
-                      for index, ((signature, _, _), name) in enumerate(zip(record["entries"], names))]
+        functions += [automatic(signature, name, index, kind).replace("_Bool", "bool").replace("{ ", "noexcept { ", 1)
+                      for index, ((signature, _, kind), name) in enumerate(zip(record["entries"], names))]
         defs.append(f'    typedcall::def<{", ".join(names)}>("{record["id"].replace("/", "_").replace("-", "_")}"),')
     return ('#include "typedcall/provider.h"\n\nnamespace {\n' + "\n".join(functions) +
             "\ntypedcall::method_table methods{\n" + "\n".join(defs) + "\n};\n}\n"
@@ -225,9 +254,13 @@ def build(found, folder, compiler="gcc"):
             for index, (entries, _) in enumerate(variants(record)):
                 source.add(record, index, entries)
     path = os.path.join(folder, "conformance_records")
-    with open(path + ".c", "w", encoding="utf-8") as file:
-        file.write(source.text())
-    return compile_module([path + ".c"], "conformance_records", folder, compiler)
+    library = os.path.join(folder, f"lib{LIBRARY}")
+    for name, text in ((path, source.text()), (library, source.library_text())):
+        with open(name + ".c", "w", encoding="utf-8") as file:
+            file.write(text)
+    compile_module([library + ".c"], library + ".so", folder, compiler)
+    return compile_module([path + ".c", "-L" + folder, "-l" + LIBRARY, "-Wl,-rpath,$ORIGIN"], "conformance_records",
+                          folder, compiler)
 
 
 def headers():
@@ -239,7 +272,8 @@ def headers():
 
 def compile_module(sources, name, folder, compiler="gcc", flags=(), own=None):
     """Compiles C or C++ sources to a module in `folder`. `own` is the folder of our headers."""
-    path = os.path.join(folder, name + (sysconfig.get_config_var("EXT_SUFFIX") or ".so"))
+    suffix = "" if name.endswith(".so") else sysconfig.get_config_var("EXT_SUFFIX") or ".so"
+    path = os.path.join(folder, name + suffix)
     language = ["-std=c++17"] if sources[0].endswith(".cc") else ["-std=gnu11"]
     subprocess.run([*shlex.split(compiler), *language, "-O1", "-fPIC", "-shared", "-I" + HERE, "-I" + (own or headers()),
                     "-isystem", sysconfig.get_path("include"), *(flags or ["-w"]), *sources, "-o", path], check=True)

@@ -3,38 +3,13 @@
     worker.py FOLDER READER < ids prints a line of JSON for each record: (id, place, result, whether it is right).
     The last line says "done".
 """
-import array
 import importlib
 import json
 import os
 import sys
 
 import records
-
-
-class Index:
-    def __init__(self, value):
-        self.value = value
-
-    def __index__(self):
-        return self.value
-
-
-class Float:
-    def __init__(self, value):
-        self.value = value
-
-    def __float__(self):
-        return self.value
-
-
-def argument(given):
-    """Converts an argument from JSON. A dict is a value that JSON cannot express."""
-    if not isinstance(given, dict):
-        return given
-    if "array" in given:
-        return array.array(given["array"], given["values"])
-    return Index(given["index"]) if "index" in given else Float(given["float"])
+from record_values import Holder, are_released, arguments_of, is_right, references, self_of
 
 
 def make(module, record, index, place):
@@ -46,14 +21,25 @@ def make(module, record, index, place):
         for at, (other, _) in enumerate(others, 1):
             module.offer(callable_, f"{record['id']}#{at}", other)
         return callable_
+    if record.get("subtype"):
+        return module.make(name, "subtype")
+    if place == "object" and "on" in record:
+        made = {"method": lambda: Holder().method, "function": lambda: lambda *arguments: sum(arguments) + 1000,
+                "builtin": lambda: module.make(name, "nothing"), "subtype": lambda: module.make(name, "subtype")}
+        callable_ = made[record["on"]]()
+        module.offer(callable_, name, "object")
+        return callable_
     if record["layer"] != "instance":
         return module.make(name, place)
     steps, plain = record.get("steps", []), lambda self, x: "Python's"
     is_elsewhere = "other-offset" in steps
-    cls = module.slot_class({"__call__": lambda self, x: x + 1000} if "in-python" in steps else {}, is_elsewhere)
+    body = {"__call__": lambda self, x: x + 1000} if "in-python" in steps else {}
+    cls = module.foreign_class() if "foreign" in steps else module.slot_class(body, is_elsewhere, "no-call" not in steps)
     for step in steps:
         if step in ("subclass", "override", "named"):
             cls = type(cls)("method_descriptor" if step == "named" else "Below", (cls,), {"__call__": plain} if step == "override" else {})
+        if step == "tp-call":
+            module.change_call(cls)
     made = module.make_instance(None if "null" in steps else name, cls, is_elsewhere)
     if "replace" in steps:
         module.replace_table(made, f"{record['id']}#1")
@@ -86,6 +72,8 @@ def look_for_entries(reader, module, record, place):
     signature, can, equivalent = records.asked(record)
     if "tables" in record:
         found = ask(reader, make(module, record, 0, place), signature, can, equivalent)
+        if record["verdict"] == "reject":
+            return repr(found), found is None
         right = is_same(found, module.ENTRIES[f"{record['id']}#{record['finds']}"][0])
         return repr(found), right
     seen, right = [], True
@@ -102,23 +90,39 @@ def look_for_entries(reader, module, record, place):
     return "; ".join(seen), right
 
 
-def call(function, record, callable_):
-    arguments = tuple(map(argument, record["arguments"]))
+def call(function, record, arguments):
+    """Returns (result or exception, whether it is right). `raises` has the exceptions that are right."""
+    allowed = record.get("raises", [])
     try:
-        got = function(callable_, arguments)
+        got = function(arguments)
     except NotImplementedError:
         raise
     except Exception as error:
-        return repr(error), type(error).__name__ == record.get("raises")
-    expected = record.get("gives")
-    is_right = "raises" not in record and type(got) is type(expected) and repr(got) == repr(expected)
-    return repr(got), is_right
+        return repr(error), type(error).__name__ in ([allowed] if isinstance(allowed, str) else allowed)
+    return repr(got), is_right(record, got, arguments)
+
+
+def call_through(reader, module, record, place):
+    """Like call(), for a reader. Also checks that the reader keeps no reference to an argument and no buffer."""
+    signature, can, _ = records.asked(record)
+    callable_, arguments = make(module, record, 0, place), arguments_of(record)
+
+    def function(given):
+        if "self" in record:
+            return reader.call_unbound(callable_, signature, can, self_of(record, callable_), given)
+        return reader.call(callable_, signature, can, given)
+
+    before = references(arguments)
+    seen, right = call(function, record, arguments)
+    if references(arguments) != before:
+        return f"{seen}, and the references are {references(arguments)}, not {before}", False
+    return (seen, right) if are_released(arguments) else (f"{seen}, and a buffer is still in use", False)
 
 
 def choose(reader, record, callable_, is_own):
     """Like call(), but the reader chooses an entry. If none fits, the right answer is that of the
     Python callable or, with `is_own`, the exception of the record."""
-    arguments = tuple(map(argument, record["arguments"]))
+    arguments = arguments_of(record)
     expected, failure = record["gives"], None
     if expected == "boxed":
         try:
@@ -184,7 +188,9 @@ def object_of(record, module, metaclass):
 def look_for_slot(reader, record, module):
     import _extensibletype
 
-    found = reader.slot(object_of(record, module, _extensibletype.extensibletype_v2), records.number(record["ask"]))
+    question = object_of(record, module, _extensibletype.extensibletype_v2), records.number(record["ask"])
+    has_position = "position" in record and hasattr(reader, "slot_at")
+    found = reader.slot_at(*question, record["position"]) if has_position else reader.slot(*question)
     return repr(found), record["verdict"] == "free" or found == record.get("finds")
 
 
@@ -193,13 +199,44 @@ def answer(reader, module, record, place):
     if record["layer"] == "type":
         return look_for_slot(reader, record, module)
     if record["layer"] == "call":
-        signature, can, _ = records.asked(record)
-        return call(lambda f, arguments: reader.call(f, signature, can, arguments), record,
-                    make(module, record, 0, place))
+        return call_through(reader, module, record, place)
     if record["layer"] == "values":
         made = getattr(reader, "callable_for", None)
         return choose(reader, record, made(record["id"]) if made else make(module, record, 0, place), bool(made))
-    return look_for_entries(reader, module, record, place)
+    seen, right = look_for_entries(reader, module, record, place)
+    if record.get("interpreter") == "another":
+        there, right_there = in_another_interpreter(reader, module, record)
+        return f"{seen}; there: {there}", right_there and right
+    return seen, right
+
+
+def in_another_interpreter(reader, module, record):
+    """Returns the answer of the reader's module in a new interpreter."""
+    output, input_ = os.pipe()
+    module.run_elsewhere(f"import sys\nsys.path[:] = {sys.path!r}\nimport worker\n"
+                         f"worker.answer_here({reader.__name__!r}, {record['id']!r}, {input_})\n")
+    os.close(input_)
+    with os.fdopen(output, encoding="utf-8") as file:
+        seen, right = json.loads(file.read() or '["nothing", false]')
+    if right is None:
+        raise NotImplementedError(seen)
+    return seen, right
+
+
+def answer_here(name, id_, descriptor):
+    """Writes the answer of the reader to a file."""
+    record = next(record for record in records.corpus() if record["id"] == id_)
+    try:
+        import typedcall  # noqa: F401  installs the interface
+
+        seen, right = look_for_entries(importlib.import_module(name), importlib.import_module("conformance_records"),
+                                       record, records.places(record)[0])
+    except (ImportError, NotImplementedError) as error:
+        seen, right = repr(error), None
+    except Exception as error:
+        seen, right = repr(error), False
+    with open(descriptor, "w", encoding="utf-8", closefd=False) as file:
+        json.dump([seen, right], file)
 
 
 #: The function that each layer needs. The default is `find`.
@@ -207,12 +244,13 @@ NEEDS = {"type": "slot", "call": "call", "values": "choose"}
 
 
 def is_for(record, reader):
-    name = NEEDS.get(record["layer"], "find")
+    name = "call_unbound" if "self" in record else NEEDS.get(record["layer"], "find")
     if not hasattr(reader, name):
         return False
-    places = set(records.places(record))
+    # The others are objects that offer nothing yet.
+    places = set(records.places(record)) - {"nothing", "subtype"}
     if record["layer"] == "interface":
-        return "def" in reader.PLACES and not getattr(reader, "IS_BOUND_EARLY", False)
+        return "def" in reader.PLACES and not (getattr(reader, "IS_BOUND_EARLY", False) and "interface" in record)
     if record["layer"] in ("request", "order") and getattr(reader, "IS_TYPE_SINK", False):
         return False
     return name == "choose" or places <= reader.PLACES or record["layer"] != "order" and bool(places & reader.PLACES)
@@ -235,7 +273,7 @@ def main():
         import typedcall  # noqa: F401  installs the interface
     module = importlib.import_module("conformance_records")
     for record in wanted:
-        if record["layer"] == "interface":
+        if "interface" in record:
             forged = record["interface"]
             where = 2 if forged.get("module_too") else int(forged["module"])
             module.forge_interface(forged["name"], forged["major"], forged["minor"], forged["size"], where)

@@ -61,7 +61,7 @@ class Corpus(unittest.TestCase):
         rules, reasons = records.rules(), records.reasons()
         with_record = {rule for record in CORPUS for rule in record["rules"]}
         self.assertEqual([rule for rule in rules if (rule in with_record) == (rule in reasons)], [])
-        self.assertEqual([rule for rule in reasons if rule not in rules], [])
+        self.assertEqual([rule for rule in reasons if rule.partition(": ")[0] not in rules], [])
 
     def test_rules_are_numbered_in_order(self):
         numbers = [tuple(map(int, rule.split("."))) for rule in records.rules()]
@@ -96,18 +96,18 @@ class Readers(unittest.TestCase):
 
     @support.ON_CPYTHON
     def test_the_c_headers(self):
-        self.check("reader_c_headers", 1500)
+        self.check("reader_c_headers", 1650)
 
     @support.ON_CPYTHON
     def test_resolve_in_cpp(self):
-        self.check("reader_cpp_resolve", 1500)
+        self.check("reader_cpp_resolve", 1650)
 
     def test_the_python_package(self):
-        self.check("reader_python_package", 400 if support.IS_PYPY else 1500)
+        self.check("reader_python_package", 400 if support.IS_PYPY else 1650)
 
     @support.ON_CPYTHON
     def test_the_providers_wrapper(self):
-        self.check("reader_provider", 20)
+        self.check("reader_provider", 45)
 
     @support.only_if(not support.IS_PYPY and sys.version_info >= (3, 12)
                      and not support.sysconfig.get_config_var("Py_GIL_DISABLED"))
@@ -166,7 +166,7 @@ class Members(unittest.TestCase):
     def test_the_records(self):
         for name in self.members:
             with self.subTest(member=name):
-                self.check_records(name, 1500)
+                self.check_records(name, 1650)
 
 
 class Tagging(unittest.TestCase):

@@ -5,10 +5,8 @@
 #include "typedcall/sibling_symbol.h"
 #include "typedcall/typed_method.h"
 
-// The process has only one interpreter.
-static const PyTypedcall_Interface *interface;
-
 typedef struct Request {
+  const PyTypedcall_Interface *interface;
   PyNativeSignature parsed;
   const char *signature;
   uintptr_t can;
@@ -43,18 +41,22 @@ static const PyNativeCallableEntry *Select(const PyNativeCallableTable *table,
 
 static const void *ReadSibling(const PyMethodDef *def) { return PyTypedMethod_SiblingTable(def); }
 
+static int IsUnbound(PyObject *callable) {
+  return Py_TYPE(callable) == &PyMethodDescr_Type || Py_TYPE(callable) == &PyClassMethodDescr_Type;
+}
+
 // Returns the matching entry of a callable. `made` and `spelled` provide the memory for an entry
 // that is read from PyPy's struct.
 static const PyNativeCallableEntry *Look(PyObject *callable, const Request *asked,
                                          PyNativeCallableTable *made,
                                          char spelled[PyTypedMethod_PYPY_LENGTH]) {
+  const PyTypedcall_Interface *interface = asked->interface;
   const PyTypeObject *type = Py_TYPE(callable);
   const PyMethodDef *def = NULL;
   const PyNativeCallableEntry *found = NULL;
   if (type == &PyCFunction_Type || type == &PyCMethod_Type)
     def = ((PyCFunctionObject *)callable)->m_ml;
-  if (type == &PyMethodDescr_Type || type == &PyClassMethodDescr_Type)
-    return NULL;  // an unbound method
+  if (IsUnbound(callable)) def = ((PyMethodDescrObject *)callable)->d_method;
   if (def == NULL) {
     const PyNativeCallableTable *table = PyNativeCallable_CallTable(callable);
     if (table != NULL) found = Select(table, asked);
@@ -94,10 +96,11 @@ static PyObject *Find(PyObject *module, PyObject *arguments) {
   PyObject *callable;
   Request asked;
   unsigned long can;
-  (void)module;
   if (!PyArg_ParseTuple(arguments, "Oskp", &callable, &asked.signature, &can, &asked.equivalent))
     return NULL;
+  if (IsUnbound(callable)) Py_RETURN_NONE;
   if (PyNativeSignature_ParseString(asked.signature, &asked.parsed, NULL) < 0) Py_RETURN_NONE;
+  asked.interface = InterfaceOf(module);
   asked.can = can;
   if (SelfIsPassed(callable) && PyCFunction_GET_SELF(callable) == NULL) {
     asked.can &= ~PyNativeCallable_TAKES_SELF;
@@ -120,10 +123,13 @@ static PyObject *Find(PyObject *module, PyObject *arguments) {
     if (thread != NULL) PyEval_RestoreThread(thread);                                      \
   } while (0)
 
-// Calls a function as the flags of the entry require.
+// Calls a function as the flags of the entry require. The caller of an unbound method passes self.
 static PyObject *CallEntry(PyObject *callable, const PyNativeCallableEntry *entry,
-                           const char *signature, PyObject *first, PyObject *second) {
-  PyObject *self = SelfIsPassed(callable) ? PyCFunction_GET_SELF(callable) : callable;
+                           const char *signature, PyObject *self, PyObject *first,
+                           PyObject *second) {
+  const int is_unbound = self != NULL;
+  const int takes_self = (entry->flags & PyNativeCallable_TAKES_SELF) != 0;
+  if (!is_unbound) self = SelfIsPassed(callable) ? PyCFunction_GET_SELF(callable) : callable;
   void *const function = entry->funcptr;
   if (first == NULL) {
     PyErr_SetString(PyExc_NotImplementedError, signature);
@@ -131,7 +137,6 @@ static PyObject *CallEntry(PyObject *callable, const PyNativeCallableEntry *entr
   }
   if (strcmp(signature, "d->d") == 0) {
     const double x = PyFloat_AsDouble(first);
-    const int takes_self = (entry->flags & PyNativeCallable_TAKES_SELF) != 0;
     double y;
     CALL(entry, y = takes_self ? ((double (*)(PyObject *, double))function)(self, x)
                                : ((double (*)(double))function)(x));
@@ -160,9 +165,11 @@ static PyObject *CallEntry(PyObject *callable, const PyNativeCallableEntry *entr
     const long x = PyLong_AsLong(first);
     long place = 0;
     int status;
-    CALL(entry, status = ((int (*)(long, long *))function)(x, &place));
-    return status != 0 ? PyObject_CallFunctionObjArgs(callable, first, NULL)
-                       : PyLong_FromLong(place);
+    CALL(entry, status = takes_self ? ((int (*)(PyObject *, long, long *))function)(self, x, &place)
+                                    : ((int (*)(long, long *))function)(x, &place));
+    if (status == 0) return PyLong_FromLong(place);
+    return is_unbound ? PyObject_CallFunctionObjArgs(callable, self, first, NULL)
+                      : PyObject_CallFunctionObjArgs(callable, first, NULL);
   }
   if (strcmp(signature, "*s->n") == 0) {
     Py_ssize_t size = 0;
@@ -172,52 +179,98 @@ static PyObject *CallEntry(PyObject *callable, const PyNativeCallableEntry *entr
   }
   if (strcmp(signature, "*kd->d") == 0) {
     Py_buffer view;
-    if (PyObject_GetBuffer(first, &view, PyBUF_CONTIG_RO) < 0) return NULL;
-    double sum;
-    CALL(entry, sum = ((double (*)(const double *, Py_ssize_t))function)((const double *)view.buf,
-                                                                         view.len / 8));
+    if (PyObject_GetBuffer(first, &view, PyBUF_CONTIG_RO | PyBUF_FORMAT) < 0) return NULL;
+    const int is_right = view.format != NULL && strcmp(view.format, "d") == 0 &&
+                         (view.len == 0 || (uintptr_t)view.buf % sizeof(double) == 0);
+    double sum = 0;
+    if (is_right) {
+      CALL(entry, sum = ((double (*)(const double *, Py_ssize_t))function)((const double *)view.buf,
+                                                                           view.len / 8));
+    }
     PyBuffer_Release(&view);
-    return PyFloat_FromDouble(sum);
+    if (is_right) return PyFloat_FromDouble(sum);
+    PyErr_SetString(PyExc_TypeError, "no aligned array of d");
+    return NULL;
   }
   PyErr_SetString(PyExc_NotImplementedError, signature);
   return NULL;
 }
 
+// True if the caller may pass this self. Otherwise sets TypeError.
+static int CheckSelf(PyObject *unbound, PyObject *self) {
+  PyTypeObject *owner = PyDescr_TYPE(unbound);
+  const int is_right = Py_TYPE(unbound) == &PyClassMethodDescr_Type
+                           ? PyType_Check(self) && PyType_IsSubtype((PyTypeObject *)self, owner)
+                           : PyObject_TypeCheck(self, owner);
+  if (!is_right) PyErr_SetString(PyExc_TypeError, "self of another type");
+  return is_right;
+}
+
+// Finds and calls a function. `self` is NULL, or for an unbound method self.
+static PyObject *CallWith(PyObject *module, PyObject *callable, Request asked, PyObject *self,
+                          PyObject *values) {
+  PyObject *first = NULL, *second = NULL;
+  asked.interface = InterfaceOf(module);
+  if (!PyArg_UnpackTuple(values, "arguments", 0, 2, &first, &second)) return NULL;
+  if (PyNativeSignature_ParseString(asked.signature, &asked.parsed, NULL) < 0) return NULL;
+  PyNativeCallableTable made;
+  char spelled[PyTypedMethod_PYPY_LENGTH];
+  const PyNativeCallableEntry *found =
+      IsUnbound(callable) == (self != NULL) ? Look(callable, &asked, &made, spelled) : NULL;
+  if (found != NULL && self != NULL && !CheckSelf(callable, self)) return NULL;
+  if (found != NULL) return CallEntry(callable, found, asked.signature, self, first, second);
+  PyErr_SetString(PyExc_LookupError, "not found");
+  return NULL;
+}
+
 static PyObject *Call(PyObject *module, PyObject *arguments) {
-  PyObject *callable, *values, *first = NULL, *second = NULL;
-  Request asked;
+  PyObject *callable, *values;
+  Request asked = {.equivalent = 1};
   unsigned long can;
-  (void)module;
   if (!PyArg_ParseTuple(arguments, "OskO!", &callable, &asked.signature, &can, &PyTuple_Type,
                         &values))
     return NULL;
-  if (!PyArg_UnpackTuple(values, "arguments", 0, 2, &first, &second)) return NULL;
-  if (PyNativeSignature_ParseString(asked.signature, &asked.parsed, NULL) < 0) return NULL;
   asked.can = can;
-  asked.equivalent = 1;
-  PyNativeCallableTable made;
-  char spelled[PyTypedMethod_PYPY_LENGTH];
-  const PyNativeCallableEntry *found = Look(callable, &asked, &made, spelled);
-  if (found != NULL) return CallEntry(callable, found, asked.signature, first, second);
-  PyErr_SetString(PyExc_LookupError, "not found");
-  return NULL;
+  return CallWith(module, callable, asked, NULL, values);
+}
+
+static PyObject *CallUnbound(PyObject *module, PyObject *arguments) {
+  PyObject *callable, *self, *values;
+  Request asked = {.equivalent = 1};
+  unsigned long can;
+  if (!PyArg_ParseTuple(arguments, "OskOO!", &callable, &asked.signature, &can, &self,
+                        &PyTuple_Type, &values))
+    return NULL;
+  asked.can = can;
+  return CallWith(module, callable, asked, self, values);
 }
 
 static PyObject *FindSlot(PyObject *module, PyObject *arguments) {
   PyObject *object;
   unsigned long long id;
+  Py_ssize_t position = 0;
   (void)module;
-  if (!PyArg_ParseTuple(arguments, "OK", &object, &id)) return NULL;
-  const PyCustomSlot *slot = PyCustomSlots_Find(object, (uintptr_t)id, 0);
+  if (!PyArg_ParseTuple(arguments, "OK|n", &object, &id, &position)) return NULL;
+  const PyCustomSlot *slot = PyCustomSlots_Find(object, (uintptr_t)id, position);
   if (slot == NULL) Py_RETURN_NONE;
   return PyLong_FromUnsignedLongLong(slot->data.flags);
 }
 
 static PyMethodDef methods[] = {{"find", Find, METH_VARARGS, NULL},
                                 {"call", Call, METH_VARARGS, NULL},
+                                {"call_unbound", CallUnbound, METH_VARARGS, NULL},
                                 {"slot", FindSlot, METH_VARARGS, NULL},
+                                {"slot_at", FindSlot, METH_VARARGS, NULL},
                                 {NULL, NULL, 0, NULL}};
-static PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT, "reader_c_headers", NULL, -1, methods, NULL, NULL, NULL, NULL};
+static PyModuleDef_Slot slots[] = {{Py_mod_exec, (void *)ExecuteReader}, {0, NULL}};
+static PyModuleDef definition = {PyModuleDef_HEAD_INIT,
+                                 "reader_c_headers",
+                                 NULL,
+                                 sizeof(ReaderState),
+                                 methods,
+                                 slots,
+                                 NULL,
+                                 NULL,
+                                 NULL};
 
-PyMODINIT_FUNC PyInit_reader_c_headers(void) { return ReaderModule(&definition, &interface); }
+PyMODINIT_FUNC PyInit_reader_c_headers(void) { return PyModuleDef_Init(&definition); }

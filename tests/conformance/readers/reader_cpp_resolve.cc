@@ -6,10 +6,9 @@
 #include "reader_module.h"
 #include "typedcall/fallback.h"
 
-// The process has only one interpreter.
-static const PyTypedcall_Interface *interface;
+using interface_of = const PyTypedcall_Interface *;
 
-static PyObject *Find(PyObject *, PyObject *arguments) {
+static PyObject *Find(PyObject *module, PyObject *arguments) {
   PyObject *callable;
   typedcall::request asked;
   unsigned long can;
@@ -19,7 +18,7 @@ static PyObject *Find(PyObject *, PyObject *arguments) {
   asked.can = can;
   asked.allowed = equivalent != 0 ? typedcall::casting::equivalent : typedcall::casting::exact;
   // resolve() parses the request and rejects an invalid signature.
-  const auto found = typedcall::resolve(interface, callable, asked);
+  const auto found = typedcall::resolve(InterfaceOf(module), callable, asked);
   if (!found) {
     if (PyErr_ExceptionMatches(PyExc_TypeError) || PyErr_ExceptionMatches(PyExc_ValueError)) {
       PyErr_Clear();
@@ -53,7 +52,8 @@ auto Run(const Function &found, A... arguments) {
 
 // Calls a function of these types, with self if it takes one.
 template <class R, class... A>
-PyObject *CallPlain(PyObject *callable, typedcall::capabilities can, A... arguments) {
+PyObject *CallPlain(interface_of interface, PyObject *callable, typedcall::capabilities can,
+                    A... arguments) {
   if (const auto found = typedcall::find<R(A...)>(interface, callable, can)) {
     const R result = Run(found, arguments...);
     return found.raised(result) ? nullptr : Box(result);
@@ -68,7 +68,8 @@ PyObject *CallPlain(PyObject *callable, typedcall::capabilities can, A... argume
 }
 
 // Calls a function whose C result is a status.
-static PyObject *CallStatus(PyObject *callable, typedcall::capabilities can, double x) {
+static PyObject *CallStatus(interface_of interface, PyObject *callable, typedcall::capabilities can,
+                            double x) {
   const auto found = typedcall::find<int(double, double *)>(interface, callable, can);
   if (!found) return Nothing();
   double place = 0;
@@ -76,7 +77,8 @@ static PyObject *CallStatus(PyObject *callable, typedcall::capabilities can, dou
   return found.raised(status) ? nullptr : Box(place);
 }
 
-static PyObject *CallFallingBack(PyObject *callable, typedcall::capabilities can, long x) {
+static PyObject *CallFallingBack(interface_of interface, PyObject *callable,
+                                 typedcall::capabilities can, long x) {
   const auto found =
       typedcall::find<long(long)>(interface, callable, typedcall::with_fallback(), can);
   if (!found) return Nothing();
@@ -84,7 +86,8 @@ static PyObject *CallFallingBack(PyObject *callable, typedcall::capabilities can
   return found.raised(result) ? nullptr : Box(result);
 }
 
-static PyObject *CallBuffer(PyObject *callable, typedcall::capabilities can, PyObject *argument) {
+static PyObject *CallBuffer(interface_of interface, PyObject *callable, typedcall::capabilities can,
+                            PyObject *argument) {
   if (PyUnicode_Check(argument)) {
     Py_ssize_t size;
     const char *text = PyUnicode_AsUTF8AndSize(argument, &size);
@@ -99,15 +102,21 @@ static PyObject *CallBuffer(PyObject *callable, typedcall::capabilities can, PyO
       typedcall::find<double(typedcall::span<const double>)>(interface, callable, can);
   Py_buffer view;
   if (!found) return Nothing();
-  if (PyObject_GetBuffer(argument, &view, PyBUF_CONTIG_RO) < 0) return nullptr;
+  if (PyObject_GetBuffer(argument, &view, PyBUF_CONTIG_RO | PyBUF_FORMAT) < 0) return nullptr;
+  const bool is_right =
+      view.format != nullptr && std::string(view.format) == "d" &&
+      (view.len == 0 || reinterpret_cast<std::uintptr_t>(view.buf) % alignof(double) == 0);
   const typedcall::span<const double> numbers(static_cast<const double *>(view.buf), view.len / 8);
-  const double sum = Run(found, numbers);
+  const double sum = is_right ? Run(found, numbers) : 0.0;
   PyBuffer_Release(&view);
-  return Box(sum);
+  if (is_right) return Box(sum);
+  PyErr_SetString(PyExc_TypeError, "no aligned array of d");
+  return nullptr;
 }
 
 // Supports only the signatures in README.md.
-static PyObject *Call(PyObject *, PyObject *arguments) {
+static PyObject *Call(PyObject *module, PyObject *arguments) {
+  const interface_of interface = InterfaceOf(module);
   PyObject *callable, *first = nullptr, *second = nullptr, *values;
   const char *signature;
   unsigned long can;
@@ -115,16 +124,56 @@ static PyObject *Call(PyObject *, PyObject *arguments) {
     return nullptr;
   if (!PyArg_UnpackTuple(values, "arguments", 0, 2, &first, &second)) return nullptr;
   const std::string text = first != nullptr ? signature : "";
-  if (text == "d->d") return CallPlain<double>(callable, can, PyFloat_AsDouble(first));
+  if (text == "d->d") return CallPlain<double>(interface, callable, can, PyFloat_AsDouble(first));
   if (text == "dd->d") {
-    return CallPlain<double>(callable, can, PyFloat_AsDouble(first), PyFloat_AsDouble(second));
+    return CallPlain<double>(interface, callable, can, PyFloat_AsDouble(first),
+                             PyFloat_AsDouble(second));
   }
-  if (text == "l->l") return CallPlain<long>(callable, can, PyLong_AsLong(first));
-  if (text == "d&d->i") return CallStatus(callable, can, PyFloat_AsDouble(first));
-  if (text == "l&l->i") return CallFallingBack(callable, can, PyLong_AsLong(first));
-  if (text == "*kd->d" || text == "*s->n") return CallBuffer(callable, can, first);
+  if (text == "l->l") return CallPlain<long>(interface, callable, can, PyLong_AsLong(first));
+  if (text == "d&d->i") return CallStatus(interface, callable, can, PyFloat_AsDouble(first));
+  if (text == "l&l->i") return CallFallingBack(interface, callable, can, PyLong_AsLong(first));
+  if (text == "*kd->d" || text == "*s->n") return CallBuffer(interface, callable, can, first);
   PyErr_SetString(PyExc_NotImplementedError, signature);
   return nullptr;
+}
+
+// Supports only d->d.
+static PyObject *CallUnbound(PyObject *module, PyObject *arguments) {
+  PyObject *callable, *self, *values;
+  const char *signature;
+  unsigned long can;
+  double x;
+  if (!PyArg_ParseTuple(arguments, "OskOO!", &callable, &signature, &can, &self, &PyTuple_Type,
+                        &values))
+    return nullptr;
+  if (std::string(signature) != "d->d") {
+    PyErr_SetString(PyExc_NotImplementedError, signature);
+    return nullptr;
+  }
+  if (!PyArg_ParseTuple(values, "d", &x)) return nullptr;
+  typedcall::request asked;
+  asked.signature = signature;
+  asked.can = can;
+  asked.unbound = true;
+  const auto found = typedcall::resolve(InterfaceOf(module), callable, asked);
+  if (!found) {
+    PyErr_Clear();
+    return Nothing();
+  }
+  if (!typedcall::check_self(callable, self)) return nullptr;
+  const bool takes_self = (found->flags & PyNativeCallable_TAKES_SELF) != 0;
+  return Box(takes_self ? reinterpret_cast<double (*)(PyObject *, double)>(found->funcptr)(self, x)
+                        : reinterpret_cast<double (*)(double)>(found->funcptr)(x));
+}
+
+static PyObject *FindSlotAt(PyObject *, PyObject *arguments) {
+  PyObject *object;
+  unsigned long long id;
+  Py_ssize_t position;
+  if (!PyArg_ParseTuple(arguments, "OKn", &object, &id, &position)) return nullptr;
+  const PyCustomSlot *slot = PyCustomSlots_Find(object, static_cast<std::uintptr_t>(id), position);
+  if (slot == nullptr) Py_RETURN_NONE;
+  return PyLong_FromUnsignedLongLong(slot->data.flags);
 }
 
 static PyObject *FindSlot(PyObject *, PyObject *arguments) {
@@ -139,16 +188,20 @@ static PyObject *FindSlot(PyObject *, PyObject *arguments) {
 
 static PyMethodDef methods[] = {{"find", Find, METH_VARARGS, nullptr},
                                 {"call", Call, METH_VARARGS, nullptr},
+                                {"call_unbound", CallUnbound, METH_VARARGS, nullptr},
                                 {"slot", FindSlot, METH_VARARGS, nullptr},
+                                {"slot_at", FindSlotAt, METH_VARARGS, nullptr},
                                 {nullptr, nullptr, 0, nullptr}};
+static PyModuleDef_Slot slots[] = {{Py_mod_exec, reinterpret_cast<void *>(ExecuteReader)},
+                                   {0, nullptr}};
 static PyModuleDef definition = {PyModuleDef_HEAD_INIT,
                                  "reader_cpp_resolve",
                                  nullptr,
-                                 -1,
+                                 sizeof(ReaderState),
                                  methods,
-                                 nullptr,
+                                 slots,
                                  nullptr,
                                  nullptr,
                                  nullptr};
 
-PyMODINIT_FUNC PyInit_reader_cpp_resolve() { return ReaderModule(&definition, &interface); }
+PyMODINIT_FUNC PyInit_reader_cpp_resolve() { return PyModuleDef_Init(&definition); }

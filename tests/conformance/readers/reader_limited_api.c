@@ -8,14 +8,17 @@ static PyCustomSlots_Limited api;
 static PyObject *FindSlot(PyObject *module, PyObject *arguments) {
   PyObject *object;
   unsigned long long id;
+  Py_ssize_t position = 0;
   (void)module;
-  if (!PyArg_ParseTuple(arguments, "OK", &object, &id)) return NULL;
-  const PyCustomSlot *slot = PyCustomSlots_LimitedFind(&api, object, (uintptr_t)id, 0);
+  if (!PyArg_ParseTuple(arguments, "OK|n", &object, &id, &position)) return NULL;
+  const PyCustomSlot *slot = PyCustomSlots_LimitedFind(&api, object, (uintptr_t)id, position);
   if (slot == NULL) Py_RETURN_NONE;
   return PyLong_FromUnsignedLongLong(slot->data.flags);
 }
 
-static PyMethodDef methods[] = {{"slot", FindSlot, METH_VARARGS, NULL}, {NULL, NULL, 0, NULL}};
+static PyMethodDef methods[] = {{"slot", FindSlot, METH_VARARGS, NULL},
+                                {"slot_at", FindSlot, METH_VARARGS, NULL},
+                                {NULL, NULL, 0, NULL}};
 static PyModuleDef definition = {
     PyModuleDef_HEAD_INIT, "reader_limited_api", NULL, -1, methods, NULL, NULL, NULL, NULL};
 

@@ -20,6 +20,12 @@ def find(callable_, signature, can, equivalent):
     return None
 
 
+def call_unbound(callable_, signature, can, self, arguments):
+    if sys.implementation.name == "pypy":
+        raise NotImplementedError("cffi passes no self")
+    return call(callable_, signature, can, (self, *arguments))
+
+
 def call(callable_, signature, can, arguments):
     try:
         function = typedcall.resolve(callable_, signature)

@@ -16,7 +16,8 @@ typedef struct {  // the request, and the result
   Signature request;
   int equivalent;  // 1 to accept equivalent entries
   uintptr_t can;
-  PyObject *self;  // borrowed, or NULL
+  PyObject *passed;  // for an unbound method: self, which the caller passes
+  PyObject *self;    // borrowed, or NULL
   Entry entry;
   Signature signature;
   PyObject *kept;                // keeps the entry valid
@@ -172,8 +173,8 @@ static const Table *instance_table(const Interface *interface, PyObject *object)
     if (find_slot(NULL, one, NATIVE_SLOT, &ignored)) last = one;
   }
   PyObject *name = PyUnicode_FromString("__call__");
-  int same = name && last && last->tp_call == type->tp_call &&
-             _PyType_Lookup(last, name) == _PyType_Lookup(type, name);
+  PyObject *own = name && last ? _PyType_Lookup(last, name) : NULL;  // there must be one
+  int same = own && last->tp_call == type->tp_call && own == _PyType_Lookup(type, name);
   if (!name) PyErr_Clear();
   Py_XDECREF(name);
   if (!same) return NULL;
@@ -203,6 +204,20 @@ static int look_in_row(Search *search, int space, const void *key) {
   return 0;
 }
 
+static int is_unbound(PyObject *object) {
+  return Py_TYPE(object) == &PyMethodDescr_Type || Py_TYPE(object) == &PyClassMethodDescr_Type;
+}
+
+// Checks the self for an unbound method (3.16). Sets TypeError if it is wrong.
+static int accepts_self(PyObject *unbound, PyObject *self) {
+  PyTypeObject *owner = PyDescr_TYPE(unbound);
+  int accepts = Py_TYPE(unbound) == &PyClassMethodDescr_Type
+                    ? PyType_Check(self) && PyType_IsSubtype((PyTypeObject *)self, owner)
+                    : PyObject_TypeCheck(self, owner);
+  if (!accepts) PyErr_Format(PyExc_TypeError, "self is no %s", owner->tp_name);
+  return accepts;
+}
+
 static int look_everywhere(Search *search) {
   PyObject *object = search->callable;
   PyTypeObject *type = Py_TYPE(object);
@@ -211,8 +226,10 @@ static int look_everywhere(Search *search) {
   if (type == &PyCFunction_Type || type == &PyCMethod_Type) {  // 4.1
     def = ((PyCFunctionObject *)object)->m_ml;
     search->self = PyCFunction_GET_SELF(object);
-  } else if (type == &PyMethodDescr_Type || type == &PyClassMethodDescr_Type) {
-    return 0;  // an unbound method (8.6)
+  } else if (is_unbound(object)) {
+    if (!search->passed) return 0;  // 8.6
+    def = ((PyMethodDescrObject *)object)->d_method;
+    search->self = search->passed;
   } else {
     search->self = object;
     table = instance_table(search->interface, object);
@@ -252,21 +269,45 @@ static PyObject *find(PyObject *module, PyObject *arguments) {
   return answer;
 }
 
+// Searches, and calls what is found.
+static PyObject *call_found(PyObject *module, Search *search, PyObject *arguments) {
+  int found = start(module, search);
+  PyObject *result = NULL;
+  if (found < 0) return NULL;
+  if (found == 0) return PyErr_Format(PyExc_LookupError, "nothing answers %s", search->wanted);
+  if (!search->passed || accepts_self(search->callable, search->passed)) {
+    result = call_native(&search->entry, &search->signature, search->callable, search->self,
+                         search->passed, arguments);
+  }
+  Py_XDECREF(search->kept);
+  return result;
+}
+
 static PyObject *call(PyObject *module, PyObject *arguments) {
   Search search = {.equivalent = 1};
-  PyObject *passed, *result;
+  PyObject *values;
   unsigned long can;
   if (!PyArg_ParseTuple(arguments, "OskO!", &search.callable, &search.wanted, &can, &PyTuple_Type,
-                        &passed)) {
+                        &values)) {
     return NULL;
   }
   search.can = can;
-  int found = start(module, &search);
-  if (found < 0) return NULL;
-  if (found == 0) return PyErr_Format(PyExc_LookupError, "nothing answers %s", search.wanted);
-  result = call_native(&search.entry, &search.signature, search.callable, search.self, passed);
-  Py_XDECREF(search.kept);
-  return result;
+  return call_found(module, &search, values);
+}
+
+static PyObject *call_unbound(PyObject *module, PyObject *arguments) {
+  Search search = {.equivalent = 1};
+  PyObject *values;
+  unsigned long can;
+  if (!PyArg_ParseTuple(arguments, "OskOO!", &search.callable, &search.wanted, &can, &search.passed,
+                        &PyTuple_Type, &values)) {
+    return NULL;
+  }
+  search.can = can;
+  if (!is_unbound(search.callable)) {
+    return PyErr_Format(PyExc_TypeError, "%R is no unbound method", search.callable);
+  }
+  return call_found(module, &search, values);
 }
 
 static PyObject *slot(PyObject *module, PyObject *arguments) {
@@ -291,6 +332,7 @@ static int execute(PyObject *module) {
 static PyMethodDef functions[] = {
     {"find", find, METH_VARARGS, NULL},
     {"call", call, METH_VARARGS, NULL},
+    {"call_unbound", call_unbound, METH_VARARGS, NULL},
     {"slot", slot, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

@@ -149,8 +149,20 @@ static void release(Registers *registers) {
     PyBuffer_Release(&registers->buffers[--registers->buffer_count]);
 }
 
+// Calls the Python callable (3.15). `passed` is self if the caller passes it, or NULL.
+static PyObject *call_python(PyObject *callable, PyObject *passed, PyObject *arguments) {
+  if (!passed) return PyObject_Call(callable, arguments, NULL);
+  PyObject *first = PyTuple_Pack(1, passed);
+  PyObject *all = first ? PySequence_Concat(first, arguments) : NULL;
+  PyObject *result = all ? PyObject_Call(callable, all, NULL) : NULL;
+  Py_XDECREF(first);
+  Py_XDECREF(all);
+  return result;
+}
+
 static PyObject *call_with(Registers *registers, const Entry *entry, const Signature *signature,
-                           PyObject *callable, PyObject *self, PyObject *arguments) {
+                           PyObject *callable, PyObject *self, PyObject *passed,
+                           PyObject *arguments) {
   uintptr_t flags = entry->flags;
   int is_status = (flags & (RETURNS_STATUS | FALLS_BACK)) != 0;
   int places = is_status && has_place(signature), given = signature->count - places;
@@ -179,13 +191,13 @@ static PyObject *call_with(Registers *registers, const Entry *entry, const Signa
   }
   if (flags & RETURNS_STATUS) return NULL;
   release(registers);
-  return PyObject_Call(callable, arguments, NULL);  // 3.15
+  return call_python(callable, passed, arguments);
 }
 
 static PyObject *call_native(const Entry *entry, const Signature *signature, PyObject *callable,
-                             PyObject *self, PyObject *arguments) {
+                             PyObject *self, PyObject *passed, PyObject *arguments) {
   Registers registers = {.integer_count = 0};
-  PyObject *result = call_with(&registers, entry, signature, callable, self, arguments);
+  PyObject *result = call_with(&registers, entry, signature, callable, self, passed, arguments);
   release(&registers);
   return result;
 }

@@ -16,9 +16,10 @@ from ctypes import CFUNCTYPE, PYFUNCTYPE, c_char_p, c_int, c_ssize_t, c_void_p, 
 
 from member_ctypes_entries import C_TYPES, FALLS_BACK, KINDS, MUST_UNDERSTAND, NEEDS_THREAD, RETURNS_STATUS, TAKES_SELF
 from member_ctypes_entries import answers, has_place, parse
-from member_ctypes_places import PLACES, places, prototype, release_reference, self_of, slot_of_type
+import member_ctypes_values
+from member_ctypes_places import PLACES, accepts_self, places, prototype, release_reference, self_of, slot_of_type
 
-__all__ = ["PLACES", "find", "call", "slot"]
+__all__ = ["PLACES", "find", "call", "call_unbound", "choose", "slot"]
 ACQUIRES_GIL, SETS_ERRNO = 0x2, 0x40
 
 # On these platforms, a C complex is passed and returned like a struct of its parts.
@@ -31,11 +32,11 @@ class Found(tuple):
     """A tuple (signature, flags, address) that keeps the entry valid (5.8)."""
 
 
-def _search(callable, signature, can, equivalent):
-    """Returns (Entry, object that keeps it valid), or (None, None)."""
+def _search(callable, signature, can, equivalent, passed=()):
+    """Returns (Entry, object that keeps it valid), or (None, None). `passed` has the self for an unbound method."""
     wanted = parse(signature)
-    unusable = MUST_UNDERSTAND & ~can | (0 if self_of(callable) else TAKES_SELF)
-    for entries, held in places(callable) if wanted else ():
+    unusable = MUST_UNDERSTAND & ~can | (0 if passed or self_of(callable) else TAKES_SELF)
+    for entries, held in places(callable, bool(passed)) if wanted else ():
         usable = [entry for entry in entries if not entry.flags & unusable]
         found = [entry for entry in usable if entry.signature == signature]
         if not found and equivalent:
@@ -152,6 +153,11 @@ def _c_function_type(entry):
     return make(result, *([py_object] if entry.flags & TAKES_SELF else []), *arguments)
 
 
+def choose(callable, arguments):
+    """Chooses an entry for these values, and calls it (8.7 to 8.10)."""
+    return member_ctypes_values.choose(callable, arguments, _c_function_type)
+
+
 def _python_value(token, value):
     """Converts a C value from ctypes to the value that Python gets."""
     if token.prefix or value is None:
@@ -161,11 +167,18 @@ def _python_value(token, value):
     return value.decode() if token.code == "s" else value
 
 
-def call(callable, signature, can, arguments):
+def call_unbound(callable, signature, can, self, arguments):
+    """Like call(), for an unbound method, to which the caller passes self."""
+    return call(callable, signature, can, arguments, (self,))
+
+
+def call(callable, signature, can, arguments, passed=()):
     """Calls the C function of an equivalent entry. Returns or raises what Python would get."""
-    entry, held = _search(callable, signature, can & ~SETS_ERRNO, True)  # ctypes would lose errno
+    entry, held = _search(callable, signature, can & ~SETS_ERRNO, True, passed)  # ctypes would lose errno
     if entry is None:
         raise LookupError(signature)
+    if passed and not accepts_self(callable, *passed):
+        raise TypeError(f"self is no {callable.__objclass__.__name__}")
     function, tokens, place = _c_function_type(entry)(entry.address), entry.arguments, None
     if has_place(entry.flags, tokens):
         tokens, place = tokens[:-1], tokens[-1]._replace(prefix="")
@@ -176,12 +189,12 @@ def call(callable, signature, can, arguments):
         if place is not None:
             value = C_TYPES[place.code]()
             values.append(ctypes.addressof(value))
-        result = function(*(self_of(callable) if entry.flags & TAKES_SELF else ()), *values)
+        result = function(*((passed or self_of(callable)) if entry.flags & TAKES_SELF else ()), *values)
     if not entry.flags & (RETURNS_STATUS | FALLS_BACK):
         return _python_value(entry.result, result)
     if result:
         if entry.flags & FALLS_BACK:
-            return callable(*arguments)
+            return callable(*passed, *arguments)
         raise SystemError("a status without an exception")
     if place is None:
         return None

@@ -140,7 +140,8 @@ def _instance_table(instance):
     if offset is None:
         return 0
     origin = [base for base in _mro(kind) if slot_of_type(base, NATIVE_CALLABLE_SLOT, False) is not None][-1]
-    if pointer_at(id(kind) + TP_CALL) != pointer_at(id(origin) + TP_CALL) or _call_of(kind) is not _call_of(origin):
+    called = _call_of(origin)
+    if called is None or _call_of(kind) is not called or pointer_at(id(kind) + TP_CALL) != pointer_at(id(origin) + TP_CALL):
         return 0
     return pointer_at(id(instance) + c_ssize_t(offset).value)
 
@@ -154,15 +155,18 @@ LETTERS = {1: "l", 2: "d", 3: "O"}  # 4.4
 
 
 def method_of(callable):
-    """Returns the def of a builtin function or bound method, or None for any other object (4.1)."""
-    if type(callable) not in (types.BuiltinFunctionType, BUILTIN_METHOD):
+    """Returns the def of a builtin function or method, or None for any other object (4.1)."""
+    if type(callable) not in (types.BuiltinFunctionType, BUILTIN_METHOD, *UNBOUND):
         return None
-    address = pointer_at(id(callable) + HEAD)
+    # In a descriptor, the type, the name and the qualified name come first.
+    address = pointer_at(id(callable) + HEAD + (24 if type(callable) in UNBOUND else 0))
     return Method(address, pointer_at(address), c_int.from_address(address + 16).value)
 
 
 def self_of(callable):
     """Returns (self,), or an empty tuple if there is no self (3.16)."""
+    if type(callable) in UNBOUND:
+        return ()
     method = method_of(callable)
     own = pointer_at(id(callable) + HEAD + 8) if method else id(callable)
     return (object_at(own),) if own and not (method and method.flags & METH_STATIC) else ()
@@ -272,9 +276,21 @@ def _same_home(home, address):
     return bool(other and other[0].dli_fbase == home[0].dli_fbase)
 
 
-def places(callable):
+def accepts_self(unbound, passed):
+    """Returns True if `passed` is a self for the unbound method (3.16)."""
+    owner = unbound.__objclass__
+    if type(unbound) is UNBOUND[1]:
+        return _is_class(passed) and owner in _mro(passed)
+    return owner in _mro(type(passed))
+
+
+def _is_class(value):
+    return type in _mro(type(value))
+
+
+def places(callable, passes_self=False):
     """Returns (entries, object that keeps them valid) for each place, in the order of section 8."""
-    if type(callable) in UNBOUND:
+    if (type(callable) in UNBOUND) != passes_self:
         return
     method = method_of(callable)
     if method is None:
