@@ -5,6 +5,7 @@
 #include <link.h>
 #include <stddef.h>
 
+#include "choose.h"
 #include "interface.h"
 #include "invoke.h"
 #include "signature.h"
@@ -16,24 +17,53 @@ typedef struct {  // the request, and the result
   Signature request;
   int equivalent;  // 1 to accept equivalent entries
   uintptr_t can;
-  PyObject *passed;  // for an unbound method: self, which the caller passes
   PyObject *self;    // borrowed, or NULL
+  PyObject *passed;  // the self that the caller of an unbound method passes, or NULL
+  PyObject *values;  // chooses an entry for these values, if not NULL (8.7)
+  PyObject *result;  // what a call with the values gave
   Entry entry;
   Signature signature;
   PyObject *kept;                // keeps the entry valid
   char text[MAX_ARGUMENTS + 4];  // a signature that the reader makes
 } Search;
 
+// Returns nonzero if the search can use an entry, whose signature it parses.
+static int is_usable(const Search *search, const Entry *entry, Signature *signature) {
+  return entry->signature && entry->function && parse(entry->signature, signature) &&
+         well_formed(entry->flags, signature->result) &&
+         (entry->flags & MUST_UNDERSTAND & ~search->can) == 0 &&
+         (!(entry->flags & TAKES_SELF) || search->self);
+}
+
+// Chooses an entry of one place for the values, and calls it. Returns 0 if the place has no entry
+// that the search can use.
+static int choose_from(Search *search, const Table *table) {
+  Candidate *all = PyMem_Calloc(MOST_ENTRIES, sizeof *all);
+  Registers registers = {.integer_count = 0};
+  int count = 0;
+  if (!all) return PyErr_NoMemory() == NULL;
+  for (Py_ssize_t i = 0; i < table->count && count < MOST_ENTRIES; i++) {
+    all[count].entry = table->entries[i];
+    count += is_usable(search, &all[count].entry, &all[count].signature);
+  }
+  const Candidate *one =
+      count > 0 ? best(all, count, search->self, search->values, &registers) : NULL;
+  if (one) {
+    search->result =
+        call_with(&registers, &one->entry, &one->signature, search->callable, NULL, search->values);
+  }
+  release(&registers);
+  PyMem_Free(all);
+  return count > 0;
+}
+
 // Searches one place. An identical signature takes precedence.
 static int look_through(Search *search, const Table *table) {
+  if (search->values) return choose_from(search, table);
   for (int loose = 0; loose <= search->equivalent; loose++) {
     for (Py_ssize_t i = 0; i < table->count; i++) {
       const Entry *entry = &table->entries[i];
-      if (!entry->signature || !entry->function) continue;
-      if (!parse(entry->signature, &search->signature)) continue;
-      if (!well_formed(entry->flags, search->signature.result)) continue;
-      if (entry->flags & MUST_UNDERSTAND & ~search->can) continue;
-      if ((entry->flags & TAKES_SELF) && !search->self) continue;
+      if (!is_usable(search, entry, &search->signature)) continue;
       if (loose ? answers(&search->signature, entry->flags, &search->request)
                 : strcmp(entry->signature, search->wanted) == 0) {
         search->entry = *entry;
@@ -135,9 +165,9 @@ static const Table *sibling_table(const PyMethodDef *def) {  // 4.10 to 4.12
 
 // ---- Slots on types (section 1) ----
 
-// 1.1 to 1.5. Without an interface an unresolved type cannot be resolved.
+// 1.1 to 1.6. Without an interface an unresolved type cannot be resolved.
 static int find_slot(const Interface *interface, PyTypeObject *type, uintptr_t id,
-                     uintptr_t *data) {
+                     Py_ssize_t expected, uintptr_t *data) {
   const size_t offset = (sizeof(PyHeapTypeObject) + 15) / 16 * 16;
   if (id <= 1 || ((id & 1) && (uint64_t)id > UINT32_MAX)) return 0;  // 1.5, 2.1
   int is_heap = (type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0;
@@ -147,6 +177,12 @@ static int find_slot(const Interface *interface, PyTypeObject *type, uintptr_t i
     return 0;
   }
   const TypeData *own = (const TypeData *)(const void *)((char *)type + offset);
+  if ((char *)type->tp_members == (char *)(own + 1) + sizeof(uint64_t) &&  // 1.6
+      __atomic_load_n((const uint64_t *)(own + 1), __ATOMIC_ACQUIRE) ==
+          ((uint64_t)id ^ TYPE_MAGIC)) {
+    *data = own->table[0].data;
+    return 1;
+  }
   uint64_t magic = __atomic_load_n(&own->magic, __ATOMIC_ACQUIRE);
   if (magic == 0 && is_heap && interface) {  // 1.4
     PyTypeObject *metaclass = interface->metaclass(interface->state);
@@ -156,7 +192,12 @@ static int find_slot(const Interface *interface, PyTypeObject *type, uintptr_t i
     }
     magic = __atomic_load_n(&own->magic, __ATOMIC_ACQUIRE);
   }
-  for (Py_ssize_t i = 0; magic == TYPE_MAGIC && i < own->count; i++) {
+  if (magic != TYPE_MAGIC) return 0;
+  if (expected >= 0 && expected < own->count && own->table[expected].id == id) {
+    *data = own->table[expected].data;
+    return 1;
+  }
+  for (Py_ssize_t i = 0; i < own->count; i++) {
     if (own->table[i].id != id) continue;
     *data = own->table[i].data;
     return 1;
@@ -167,14 +208,14 @@ static int find_slot(const Interface *interface, PyTypeObject *type, uintptr_t i
 static const Table *instance_table(const Interface *interface, PyObject *object) {
   PyTypeObject *type = Py_TYPE(object), *last = NULL;
   uintptr_t offset, ignored;
-  if (!find_slot(interface, type, NATIVE_SLOT, &offset)) return NULL;
+  if (!find_slot(interface, type, NATIVE_SLOT, 0, &offset)) return NULL;
   for (Py_ssize_t i = PyTuple_GET_SIZE(type->tp_mro); i-- > 0 && !last;) {  // 1.21
     PyTypeObject *one = (PyTypeObject *)PyTuple_GET_ITEM(type->tp_mro, i);
-    if (find_slot(NULL, one, NATIVE_SLOT, &ignored)) last = one;
+    if (find_slot(NULL, one, NATIVE_SLOT, 0, &ignored)) last = one;
   }
   PyObject *name = PyUnicode_FromString("__call__");
-  PyObject *own = name && last ? _PyType_Lookup(last, name) : NULL;  // there must be one
-  int same = own && last->tp_call == type->tp_call && own == _PyType_Lookup(type, name);
+  PyObject *call = name ? _PyType_Lookup(type, name) : NULL;
+  int same = call && last && last->tp_call == type->tp_call && _PyType_Lookup(last, name) == call;
   if (!name) PyErr_Clear();
   Py_XDECREF(name);
   if (!same) return NULL;
@@ -204,20 +245,6 @@ static int look_in_row(Search *search, int space, const void *key) {
   return 0;
 }
 
-static int is_unbound(PyObject *object) {
-  return Py_TYPE(object) == &PyMethodDescr_Type || Py_TYPE(object) == &PyClassMethodDescr_Type;
-}
-
-// Checks the self for an unbound method (3.16). Sets TypeError if it is wrong.
-static int accepts_self(PyObject *unbound, PyObject *self) {
-  PyTypeObject *owner = PyDescr_TYPE(unbound);
-  int accepts = Py_TYPE(unbound) == &PyClassMethodDescr_Type
-                    ? PyType_Check(self) && PyType_IsSubtype((PyTypeObject *)self, owner)
-                    : PyObject_TypeCheck(self, owner);
-  if (!accepts) PyErr_Format(PyExc_TypeError, "self is no %s", owner->tp_name);
-  return accepts;
-}
-
 static int look_everywhere(Search *search) {
   PyObject *object = search->callable;
   PyTypeObject *type = Py_TYPE(object);
@@ -226,7 +253,7 @@ static int look_everywhere(Search *search) {
   if (type == &PyCFunction_Type || type == &PyCMethod_Type) {  // 4.1
     def = ((PyCFunctionObject *)object)->m_ml;
     search->self = PyCFunction_GET_SELF(object);
-  } else if (is_unbound(object)) {
+  } else if (type == &PyMethodDescr_Type || type == &PyClassMethodDescr_Type) {
     if (!search->passed) return 0;  // 8.6
     def = ((PyMethodDescrObject *)object)->d_method;
     search->self = search->passed;
@@ -269,16 +296,12 @@ static PyObject *find(PyObject *module, PyObject *arguments) {
   return answer;
 }
 
-// Searches, and calls what is found.
-static PyObject *call_found(PyObject *module, Search *search, PyObject *arguments) {
+static PyObject *call_found(PyObject *module, Search *search, PyObject *values) {
   int found = start(module, search);
-  PyObject *result = NULL;
   if (found < 0) return NULL;
   if (found == 0) return PyErr_Format(PyExc_LookupError, "nothing answers %s", search->wanted);
-  if (!search->passed || accepts_self(search->callable, search->passed)) {
-    result = call_native(&search->entry, &search->signature, search->callable, search->self,
-                         search->passed, arguments);
-  }
+  PyObject *result = call_native(&search->entry, &search->signature, search->callable, search->self,
+                                 search->passed, values);
   Py_XDECREF(search->kept);
   return result;
 }
@@ -295,6 +318,15 @@ static PyObject *call(PyObject *module, PyObject *arguments) {
   return call_found(module, &search, values);
 }
 
+// Returns nonzero if an unbound method can be called with this self (3.16).
+static int takes(PyObject *unbound, PyObject *self) {
+  if (Py_TYPE(unbound) == &PyMethodDescr_Type) {
+    return PyObject_TypeCheck(self, PyDescr_TYPE(unbound));
+  }
+  return Py_TYPE(unbound) == &PyClassMethodDescr_Type && PyType_Check(self) &&
+         PyType_IsSubtype((PyTypeObject *)self, PyDescr_TYPE(unbound));
+}
+
 static PyObject *call_unbound(PyObject *module, PyObject *arguments) {
   Search search = {.equivalent = 1};
   PyObject *values;
@@ -303,19 +335,33 @@ static PyObject *call_unbound(PyObject *module, PyObject *arguments) {
                         &PyTuple_Type, &values)) {
     return NULL;
   }
-  search.can = can;
-  if (!is_unbound(search.callable)) {
-    return PyErr_Format(PyExc_TypeError, "%R is no unbound method", search.callable);
+  if (!takes(search.callable, search.passed)) {
+    return PyErr_Format(PyExc_TypeError, "self is something else");
   }
+  search.can = can;
   return call_found(module, &search, values);
 }
 
-static PyObject *slot(PyObject *module, PyObject *arguments) {
+static PyObject *choose(PyObject *module, PyObject *arguments) {
+  Search search = {.can = MUST_UNDERSTAND, .wanted = ""};
+  if (!PyArg_ParseTuple(arguments, "OO!", &search.callable, &PyTuple_Type, &search.values)) {
+    return NULL;
+  }
+  int found = start(module, &search);
+  Py_XDECREF(search.kept);
+  if (found == 0) PyErr_SetString(PyExc_TypeError, "no entry suits");
+  return search.result;
+}
+
+static PyObject *slot_at(PyObject *module, PyObject *arguments) {
   PyObject *object;
-  Py_ssize_t id;
+  Py_ssize_t expected = 0;
+  unsigned long long id;
   uintptr_t data;
-  if (!PyArg_ParseTuple(arguments, "On", &object, &id)) return NULL;
-  if (!find_slot(interface_of(module), Py_TYPE(object), (uintptr_t)id, &data)) Py_RETURN_NONE;
+  if (!PyArg_ParseTuple(arguments, "OK|n", &object, &id, &expected)) return NULL;
+  if (!find_slot(interface_of(module), Py_TYPE(object), (uintptr_t)id, expected, &data)) {
+    Py_RETURN_NONE;
+  }
   return PyLong_FromSize_t(data);
 }
 
@@ -332,8 +378,10 @@ static int execute(PyObject *module) {
 static PyMethodDef functions[] = {
     {"find", find, METH_VARARGS, NULL},
     {"call", call, METH_VARARGS, NULL},
+    {"choose", choose, METH_VARARGS, NULL},
     {"call_unbound", call_unbound, METH_VARARGS, NULL},
-    {"slot", slot, METH_VARARGS, NULL},
+    {"slot", slot_at, METH_VARARGS, NULL},
+    {"slot_at", slot_at, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 static PyModuleDef_Slot slots[] = {{Py_mod_exec, (void *)execute}, {0, NULL}};

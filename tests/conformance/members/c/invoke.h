@@ -15,6 +15,7 @@ typedef struct {
   double floats[8];
   int integer_count, float_count, buffer_count;
   Py_buffer buffers[7];
+  int is_of_several;  // The entry is chosen among several.
 } Registers;
 #define ALL_REGISTERS                                                                         \
   uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, double, double, double, double, \
@@ -58,27 +59,68 @@ static int add_buffer(Registers *registers, Type type, PyObject *value) {
   return view->len > 0 ? 0 : refuse(PyExc_TypeError, "nothing to point to");
 }
 
+static int is_numpy_bool(PyObject *value) {
+  const char *name = Py_TYPE(value)->tp_name;
+  return strcmp(name, "numpy.bool_") == 0 || strcmp(name, "numpy.bool") == 0;
+}
+
+// Returns 1 if the exception says that an int is out of the range of a double, or -1.
+static int failure_of(PyObject *value) {
+  return PyIndex_Check(value) && PyErr_ExceptionMatches(PyExc_OverflowError) ? 1 : -1;
+}
+
+static int add_float(Registers *registers, double value) {
+  if (registers->float_count == 8) return refuse(PyExc_NotImplementedError, "many arguments");
+  registers->floats[registers->float_count++] = value;
+  return 0;
+}
+
+// A complex number takes two registers. On x86-64, both floats are in one.
+static int add_complex(Registers *registers, Type type, PyObject *value) {
+  Py_complex number = PyComplex_AsCComplex(value);
+  if (number.real == -1.0 && PyErr_Occurred()) {
+    return failure_of(value);
+  }
+  if (type.kind == 'D') {
+    return add_float(registers, number.real) < 0 ? -1 : add_float(registers, number.imag);
+  }
+  float parts[2][2] = {{(float)number.real, 0}, {(float)number.imag, 0}};
+  double packed[2];
+#ifdef __x86_64__
+  parts[0][1] = parts[1][0];
+  memcpy(packed, parts, sizeof packed);
+  return add_float(registers, packed[0]);
+#else
+  memcpy(packed, parts, sizeof packed);
+  return add_float(registers, packed[0]) < 0 ? -1 : add_float(registers, packed[1]);
+#endif
+}
+
+// Returns 0, or with an exception set 1 if an int is out of range, or -1.
 static int add_argument(Registers *registers, Type type, PyObject *value) {
   if (type.kind == 's' && type.form != '&') return add_text(registers, value, type.form == '*');
   if (type.form) return add_buffer(registers, type, value);
   if (type.kind == 'O') return add_integer(registers, (uintptr_t)value);
   if (type.kind == '?') {
-    if (!PyBool_Check(value)) return refuse(PyExc_TypeError, "no bool");
-    return add_integer(registers, value == Py_True);
+    int is_true = PyObject_IsTrue(value);
+    return is_true < 0 ? -1 : add_integer(registers, (uint64_t)is_true);
   }
   if (type.kind == 'd' || type.kind == 'f') {
     double number = PyFloat_AsDouble(value);
     float narrow = (float)number;
-    if (number == -1.0 && PyErr_Occurred()) return -1;
-    if (registers->float_count == 8) return refuse(PyExc_NotImplementedError, "many arguments");
+    if (number == -1.0 && PyErr_Occurred()) {
+      return failure_of(value);
+    }
     if (type.kind == 'f') memcpy(&number, &narrow, sizeof narrow);
-    registers->floats[registers->float_count++] = number;
-    return 0;
+    return add_float(registers, number);
   }
+  if (type.kind == 'F' || type.kind == 'D') return add_complex(registers, type, value);
   if (type.kind != 'i' && type.kind != 'u') {
     return refuse(PyExc_NotImplementedError, "an argument of this type");
   }
-  PyObject *index = PyNumber_Index(value);
+  PyObject *index = registers->is_of_several && is_numpy_bool(value)
+                        ? PyLong_FromLong(PyObject_IsTrue(value))
+                        : PyNumber_Index(value);
   if (!index) return -1;
   int spare = 64 - 8 * type.size;
   uint64_t bits;
@@ -92,8 +134,10 @@ static int add_argument(Registers *registers, Type type, PyObject *value) {
     fits = bits <= UINT64_MAX >> spare;
   }
   Py_DECREF(index);
-  if (PyErr_Occurred()) return -1;
-  return fits ? add_integer(registers, bits) : refuse(PyExc_OverflowError, "out of range");
+  if (PyErr_Occurred()) return 1;
+  if (fits) return add_integer(registers, bits);
+  refuse(PyExc_OverflowError, "out of range");
+  return 1;
 }
 
 static PyObject *value_at(Type type, const void *place) {
@@ -149,40 +193,61 @@ static void release(Registers *registers) {
     PyBuffer_Release(&registers->buffers[--registers->buffer_count]);
 }
 
-// Calls the Python callable (3.15). `passed` is self if the caller passes it, or NULL.
-static PyObject *call_python(PyObject *callable, PyObject *passed, PyObject *arguments) {
-  if (!passed) return PyObject_Call(callable, arguments, NULL);
-  PyObject *first = PyTuple_Pack(1, passed);
-  PyObject *all = first ? PySequence_Concat(first, arguments) : NULL;
+// Returns nonzero if the function returns a status.
+static int is_status(uintptr_t flags) { return (flags & (RETURNS_STATUS | FALLS_BACK)) != 0; }
+
+// Returns the number of arguments that Python passes (3.14).
+static int arguments_in_python(uintptr_t flags, const Signature *signature) {
+  return signature->count - (is_status(flags) && has_place(signature));
+}
+
+// Converts the arguments. Returns 0, or with an exception set 1 if an int is out of range and all
+// other arguments are right, or -1. `out_of_range`, which may be NULL, shows which.
+static int convert(Registers *registers, const Entry *entry, const Signature *signature,
+                   PyObject *self, PyObject *arguments, char *out_of_range) {
+  int given = arguments_in_python(entry->flags, signature), status = 0;
+  if (PyTuple_GET_SIZE(arguments) != given) {
+    PyErr_Format(PyExc_TypeError, "%s: another number of arguments", entry->signature);
+    return -1;
+  }
+  if ((entry->flags & TAKES_SELF) && add_integer(registers, (uintptr_t)self) < 0) return -1;
+  for (int i = 0; i < given; i++) {
+    int one = add_argument(registers, signature->arguments[i], PyTuple_GET_ITEM(arguments, i));
+    if (one < 0) return -1;
+    if (one == 0) continue;
+    status = 1;
+    PyErr_Clear();
+    if (out_of_range) out_of_range[i] = 1;
+  }
+  if (status != 0) PyErr_SetString(PyExc_OverflowError, "out of range");
+  return status;
+}
+
+// Calls the Python callable with the arguments, after `first` if that is not NULL.
+static PyObject *call_python(PyObject *callable, PyObject *first, PyObject *arguments) {
+  if (!first) return PyObject_Call(callable, arguments, NULL);
+  PyObject *one = PyTuple_Pack(1, first), *all = one ? PySequence_Concat(one, arguments) : NULL;
   PyObject *result = all ? PyObject_Call(callable, all, NULL) : NULL;
-  Py_XDECREF(first);
   Py_XDECREF(all);
+  Py_XDECREF(one);
   return result;
 }
 
+// Calls the function with arguments that are converted. `first` is the self that the caller of an
+// unbound method passes, or NULL.
 static PyObject *call_with(Registers *registers, const Entry *entry, const Signature *signature,
-                           PyObject *callable, PyObject *self, PyObject *passed,
-                           PyObject *arguments) {
+                           PyObject *callable, PyObject *first, PyObject *arguments) {
   uintptr_t flags = entry->flags;
-  int is_status = (flags & (RETURNS_STATUS | FALLS_BACK)) != 0;
-  int places = is_status && has_place(signature), given = signature->count - places;
+  int given = arguments_in_python(flags, signature), places = signature->count - given;
   Type type = places ? signature->arguments[given] : signature->result;
   uint64_t place = 0;
   if ((type.form && !places) || strchr("PgFDG", type.kind)) {
     return PyErr_Format(PyExc_NotImplementedError, "a result of this type");
   }
-  if (PyTuple_GET_SIZE(arguments) != given) {
-    return PyErr_Format(PyExc_TypeError, "%s: another number of arguments", entry->signature);
-  }
-  if ((flags & TAKES_SELF) && add_integer(registers, (uintptr_t)self) < 0) return NULL;
-  for (int i = 0; i < given; i++) {
-    PyObject *value = PyTuple_GET_ITEM(arguments, i);
-    if (add_argument(registers, signature->arguments[i], value) < 0) return NULL;
-  }
   if (places && add_integer(registers, (uintptr_t)&place) < 0) return NULL;
-  int is_floating = !is_status && (type.kind == 'd' || type.kind == 'f');
+  int is_floating = !is_status(flags) && (type.kind == 'd' || type.kind == 'f');
   uint64_t result = call_registers(registers, entry, is_floating);
-  if (!is_status) {
+  if (!is_status(flags)) {
     return (flags & MAY_RAISE) && PyErr_Occurred() ? NULL : value_at(type, &result);
   }
   if ((uint32_t)result == 0) {
@@ -191,13 +256,16 @@ static PyObject *call_with(Registers *registers, const Entry *entry, const Signa
   }
   if (flags & RETURNS_STATUS) return NULL;
   release(registers);
-  return call_python(callable, passed, arguments);
+  return call_python(callable, first, arguments);  // 3.15
 }
 
 static PyObject *call_native(const Entry *entry, const Signature *signature, PyObject *callable,
-                             PyObject *self, PyObject *passed, PyObject *arguments) {
+                             PyObject *self, PyObject *first, PyObject *arguments) {
   Registers registers = {.integer_count = 0};
-  PyObject *result = call_with(&registers, entry, signature, callable, self, passed, arguments);
+  PyObject *result = NULL;
+  if (convert(&registers, entry, signature, self, arguments, NULL) == 0) {
+    result = call_with(&registers, entry, signature, callable, first, arguments);
+  }
   release(&registers);
   return result;
 }
