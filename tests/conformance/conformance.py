@@ -22,6 +22,7 @@ RUSTC = shutil.which("rustc", path=os.defpath) or shutil.which("rustc")
 RIGHT, WRONG, CRASHED, NOT_ASKED = "right", "wrong", "crashed", "not asked"
 #: The time limit for one batch of records, in seconds.
 LIMIT = 900
+TOO_LATE = "no answer in time"
 Answer = collections.namedtuple("Answer", "id place seen outcome")
 
 
@@ -81,7 +82,7 @@ def ask(reader, ids, folder, python):
                               env=environment_of(folder), timeout=LIMIT)
         status, output, errors = done.returncode, done.stdout, done.stderr
     except subprocess.TimeoutExpired as error:
-        status, output, errors = "no answer in time", error.stdout or "", ""
+        status, output, errors = TOO_LATE, error.stdout or "", ""
         output = output if isinstance(output, str) else output.decode(errors="replace")
     answers, pending, is_done = [], None, False
     for line in output.splitlines():

@@ -72,11 +72,23 @@ class Corpus(unittest.TestCase):
                 self.assertIn((section, at - 1), numbers)
 
     def test_mutations_are_of_what_is_there(self):
-        for rule, path, old, _ in mutations.MUTATIONS:
-            with self.subTest(rule=rule, old=old):
-                self.assertIn(rule, records.rules())
-                text = (pathlib.Path(records.headers()) / path).read_text(encoding="utf-8")
-                self.assertEqual(text.count(old), 1)
+        for mutation in mutations.every_mutation():
+            with self.subTest(target=mutation.target, name=mutation.name):
+                self.assertIn(mutation.rule, records.rules())
+                text = (pathlib.Path(mutations.folder_of(mutation.target)) / mutation.file).read_text(encoding="utf-8")
+                self.assertEqual(text.count(mutation.old), 1)
+                self.assertNotEqual(mutation.old, mutation.new)
+
+    def test_mutations_are_named(self):
+        counts = collections.Counter((mutation.target, mutation.name) for mutation in mutations.every_mutation())
+        self.assertEqual([name for name, count in counts.items() if count > 1], [])
+
+    def test_each_rule_has_a_mutation_or_a_reason(self):
+        mutated = {mutation.rule for mutation in mutations.every_mutation() if mutation.target != mutations.HEADERS}
+        reasons = mutations.NO_MUTATION
+        self.assertEqual([rule for rule in records.rules() if rule not in mutated and rule not in reasons
+                          and rule not in records.reasons()], [])
+        self.assertEqual([rule for rule in reasons if rule in mutated or rule not in records.rules()], [])
 
     def test_expected_failures_are_records(self):
         ids = {record["id"] for record in CORPUS}
