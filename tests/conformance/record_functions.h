@@ -59,6 +59,13 @@ static int thrice(double x, double *place) {
   *place = 3 * x;
   return 0;
 }
+// The register has more than the int.
+static int thrice_with_garbage(double x, double *place) {
+  long status = (long)thrice(x, place) | (long)(1ULL << (sizeof(long) * CHAR_BIT - 1));
+  __asm__("" : "+r"(status));
+  return (int)status;
+}
+static int two_arguments(double x, double y) { return x + y < 0; }
 static int count_bytes(double x, const double *one) { return Refuses(x + *one) ? 1 : 0; }
 static int no_place(double x) { return Refuses(x) ? 1 : 0; }
 static int even(long x, long *place) {
@@ -86,6 +93,17 @@ static int IsAttached(void) {
 #else
   return 1;
 #endif
+}
+// Returns -1 if another thread is in the function.
+static double alone(double x) {
+  static int running;
+  int most = __atomic_add_fetch(&running, 1, __ATOMIC_ACQ_REL);
+  for (int i = 0; i < 20 && most < 2; ++i) {
+    usleep(1000);
+    most = __atomic_load_n(&running, __ATOMIC_ACQUIRE);
+  }
+  __atomic_sub_fetch(&running, 1, __ATOMIC_ACQ_REL);
+  return most < 2 ? 4 * x : -1;
 }
 static double attached(double x) { return IsAttached() ? 4 * x : -1; }
 static double takes_gil(double x) {

@@ -81,6 +81,22 @@ static PyTypeObject *InstanceClass(PyObject *body, int is_elsewhere, int is_call
   return type;
 }
 
+// Returns an instance with the table in front of it.
+static PyObject *InstanceBehindItsTable(const Table *table) {
+  static const Slot slots[] = {{0x04000001, (uintptr_t) - (intptr_t)sizeof(void *)}};
+  const size_t front = _Alignof(max_align_t);
+  PyObject *body = Py_BuildValue("{s()}", "__slots__");
+  PyTypeObject *plain = PlainClass(1), *type = ClassWithSlots(plain, body, slots, 1);
+  char *memory = (char *)calloc(1, front + sizeof(Instance));
+  Py_XDECREF(body);
+  Py_XDECREF(plain);
+  if (type == NULL || memory == NULL) return NULL;
+  memcpy(memory + front - sizeof(void *), &table, sizeof(void *));
+  PyObject *made = PyObject_Init((PyObject *)(void *)(memory + front), type);
+  Py_INCREF(made);  // The memory is never freed.
+  return made;
+}
+
 static PyObject *InstanceCallable(const Record *record) {
   PyTypeObject *type = InstanceClass(NULL, 0, 1);
   PyObject *made = InstanceOf(type, GuardedTable(record), 0);

@@ -110,6 +110,15 @@ static PyObject *MakeInstance(PyObject *module, PyObject *arguments) {
                     is_elsewhere);
 }
 
+static PyObject *MakeInstanceBehindItsTable(PyObject *module, PyObject *arguments) {
+  const char *id;
+  PyMethodDef *def;
+  (void)module;
+  if (!PyArg_ParseTuple(arguments, "s", &id)) return NULL;
+  const Record *record = Find(id, &def);
+  return record != NULL ? InstanceBehindItsTable(GuardedTable(record)) : NULL;
+}
+
 static PyObject *ReplaceTable(PyObject *module, PyObject *arguments) {
   const char *id;
   PyObject *instance;
@@ -140,6 +149,15 @@ static PyObject *Lookalike(PyObject *module, PyObject *arguments) {
   if (strcmp(kind, "metaclass of 16 bytes more") == 0) {
     return TypeOfLargerMetaclass(16, magic, table, 2);
   }
+  if (strcmp(kind, "metaclass of 23 bytes more") == 0) {
+    return TypeOfLargerMetaclass(23, magic, table, 2);
+  }
+  if (strcmp(kind, "key of another metaclass") == 0) return TypeWithKey(0x01000101, table + 1);
+  if (strcmp(kind, "empty position") == 0) {
+    static const Slot empty[] = {{0, 99}, {0x01000101, 77}};
+    return TypeOfLargerMetaclass(64, magic, empty, 2);
+  }
+  if (strcmp(kind, "not ready") == 0) return ObjectOfUnreadyType();
   if (strcmp(kind, "two equal IDs") == 0) return TypeOfLargerMetaclass(64, magic, table, 3);
   if (strcmp(kind, "count 0") == 0) return TypeOfLargerMetaclass(64, magic, table, 0);
   if (strcmp(kind, "count 1") == 0) return TypeOfLargerMetaclass(64, magic, table, 1);
@@ -178,6 +196,7 @@ static PyMethodDef methods[] = {{"make", Make, METH_VARARGS, NULL},
                                 {"change_call", ChangeCall, METH_O, NULL},
                                 {"run_elsewhere", RunElsewhere, METH_VARARGS, NULL},
                                 {"make_instance", MakeInstance, METH_VARARGS, NULL},
+                                {"make_behind", MakeInstanceBehindItsTable, METH_VARARGS, NULL},
                                 {"replace_table", ReplaceTable, METH_VARARGS, NULL},
                                 {"lookalike", Lookalike, METH_VARARGS, NULL},
                                 {"forge_interface", Forge, METH_VARARGS, NULL},

@@ -35,6 +35,27 @@ static PyObject *TypeOfLargerMetaclass(int room, uint64_t magic, const Slot *tab
   return made;
 }
 
+// Like TypeOfLargerMetaclass, but without magic, and with the key of this ID where our heap types
+// have it.
+static PyObject *TypeWithKey(uint64_t id, const Slot *table) {
+  const uint64_t key = id ^ UINT64_C(0xd1a0c5b3e7f42961);
+  PyObject *made = TypeOfLargerMetaclass(64, 0, table, 1);
+  if (made != NULL) memcpy((char *)Py_TYPE(made) + DataOffset() + 24, &key, 8);
+  return made;
+}
+
+// Returns an object of a type that nobody has made ready.
+static PyObject *ObjectOfUnreadyType(void) {
+  static PyTypeObject type = {PyVarObject_HEAD_INIT(NULL, 0)};
+  static struct { PyObject head; } made = {PyObject_HEAD_INIT(&type)};
+  type.tp_name = "conformance.Unready";
+  type.tp_basicsize = sizeof(PyObject);
+  type.tp_flags = Py_TPFLAGS_DEFAULT;
+  Py_INCREF(&made.head);  // It is never freed.
+  Py_INCREF(&made.head);
+  return &made.head;
+}
+
 // A static type with slots (rule 5.20).
 typedef struct StaticType {
   PyHeapTypeObject type;

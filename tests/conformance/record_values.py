@@ -74,6 +74,7 @@ MAKERS = {
     "complex": lambda given: complex(*given["complex"]),
     "complex-like": lambda given: Complex(complex(*given["complex-like"])),
     "power": lambda given: 10 ** given["power"],
+    "subclass-of-complex": lambda given: type("Subclass", (complex,), {})(*given["subclass-of-complex"]),
     "subclass": lambda given: type("Subclass", (type(given["subclass"]),), {})(given["subclass"]),
 }
 

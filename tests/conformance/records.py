@@ -23,7 +23,8 @@ CONVENTIONS = {"VARARGS": 1, "KEYWORDS": 2, "NOARGS": 4, "O": 8, "FASTCALL": 0x8
 C_TYPES = {"?": "_Bool", "b": "signed char", "h": "short", "i": "int", "l": "long", "q": "long long",
            "B": "unsigned char", "H": "unsigned short", "I": "unsigned int", "L": "unsigned long",
            "Q": "unsigned long long", "f": "float", "d": "double",
-           "s": "const char *", "O": "PyObject *"}
+           "s": "const char *", "O": "PyObject *", "Zf": "float _Complex", "Zd": "double _Complex", "&kd": "const double *",
+           "*kd": "const double *a{0}, Py_ssize_t n{0}"}
 MAGIC = 0x5059545950454431
 #: The code if PyPy's codes cannot express the parameters (4.6).
 NOT_FOR_PYPY = 0x100
@@ -115,7 +116,9 @@ def automatic(signature, name, index, kind):
     """Returns the source of a C function that has this scalar signature and returns index + 1, or with the kind
     "plus" the sum of that and its arguments."""
     arguments, _, result = signature.partition("->")
-    types = ", ".join(C_TYPES[letter] + f" a{i}" for i, letter in enumerate(arguments)) or "void"
+    arguments = re.findall(r"[&*]?k?Z?.", arguments)
+    types = ", ".join(C_TYPES[type_].format(i) if "{" in C_TYPES[type_] else C_TYPES[type_] + f" a{i}"
+                      for i, type_ in enumerate(arguments)) or "void"
     unused = " ".join(f"(void)a{i};" for i in range(len(arguments)))
     terms = "".join(f" + a{i}" for i in range(len(arguments) if kind == "plus" else 0))
     return f"static {C_TYPES[result]} {name}({types}) {{ {unused} return {index + 1}{terms}; }}"
@@ -175,9 +178,10 @@ class Source:
         pair = f"struct {name}_pair {{ const PyMethodDef *def; const Table *table;{more} }}"
         is_const = kind not in ("heap", "in the dependency")
         place = symbol.get("kind")
-        if place == "sized function":
+        if place in ("sized function", "smaller object"):
+            type_, size = ("function", 16) if place == "sized function" else ("object", 8)
             self.parts.append(f"""__asm__(".section .data.rel.ro,\\"aw\\"\\n.globl _PyPyTyped_{ml_name}\\n"
-        ".type _PyPyTyped_{ml_name},%function\\n.size _PyPyTyped_{ml_name},16\\n.balign 8\\n_PyPyTyped_{ml_name}:\\n"
+        ".type _PyPyTyped_{ml_name},%{type_}\\n.size _PyPyTyped_{ml_name},{size}\\n.balign 8\\n_PyPyTyped_{ml_name}:\\n"
         ".quad {name}_def\\n.quad {name}_table\\n.text\\n");
 static const void *const {name}_used[] __attribute__((used)) = {{{name}_def, &{name}_table}};""")
         elif place == "function":
@@ -236,12 +240,16 @@ static const void *const {name}_used[] __attribute__((used)) = {{{name}_def, &{n
 def provider_source(found):
     """Returns the source of a C++ module with the overloads of each record."""
     functions, defs = [], []
-    for at, record in enumerate(record for record in found if record["layer"] == "values"):
+    # A buffer is no parameter of its own in C++.
+    of_values = [record for record in found if record["layer"] == "values"
+                 and not any("*" in signature for signature, _, _ in record["entries"])]
+    for at, record in enumerate(of_values):
         names = [f"f{at}_{index}" for index in range(len(record["entries"]))]
-        functions += [automatic(signature, name, index, kind).replace("_Bool", "bool").replace("{ ", "noexcept { ", 1)
+        functions += [automatic(signature, name, index, kind).replace("_Bool", "bool").replace("float _Complex", "std::complex<float>")
+                      .replace("double _Complex", "std::complex<double>").replace("{ ", "noexcept { ", 1)
                       for index, ((signature, _, kind), name) in enumerate(zip(record["entries"], names))]
         defs.append(f'    typedcall::def<{", ".join(names)}>("{record["id"].replace("/", "_").replace("-", "_")}"),')
-    return ('#include "typedcall/provider.h"\n\nnamespace {\n' + "\n".join(functions) +
+    return ('#include <complex>\n#include "typedcall/provider.h"\n\nnamespace {\n' + "\n".join(functions) +
             "\ntypedcall::method_table methods{\n" + "\n".join(defs) + "\n};\n}\n"
             'TYPEDCALL_MODULE(conformance_wrappers, "Wrappers of overloads.", methods);\n')
 

@@ -7,6 +7,7 @@ import importlib
 import json
 import os
 import sys
+import threading
 
 import records
 from record_values import Holder, are_released, arguments_of, is_right, references, self_of
@@ -32,6 +33,8 @@ def make(module, record, index, place):
     if record["layer"] != "instance":
         return module.make(name, place)
     steps, plain = record.get("steps", []), lambda self, x: "Python's"
+    if "before" in steps:
+        return module.make_behind(name)
     is_elsewhere = "other-offset" in steps
     body = {"__call__": lambda self, x: x + 1000} if "in-python" in steps else {}
     cls = module.foreign_class() if "foreign" in steps else module.slot_class(body, is_elsewhere, "no-call" not in steps)
@@ -102,6 +105,20 @@ def call(function, record, arguments):
     return repr(got), is_right(record, got, arguments)
 
 
+def in_threads(function, record, arguments):
+    """Like call(), in several threads at once."""
+    if not getattr(sys, "_is_gil_enabled", lambda: True)():
+        raise NotImplementedError("no GIL keeps the threads apart")
+    answers = []
+    threads = [threading.Thread(target=lambda: answers.append(call(function, record, arguments)))
+               for _ in range(record["threads"])]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return repr([seen for seen, _ in answers]), all(right for _, right in answers)
+
+
 def call_through(reader, module, record, place):
     """Like call(), for a reader. Also checks that the reader keeps no reference to an argument and no buffer."""
     signature, can, _ = records.asked(record)
@@ -113,7 +130,7 @@ def call_through(reader, module, record, place):
         return reader.call(callable_, signature, can, given)
 
     before = references(arguments)
-    seen, right = call(function, record, arguments)
+    seen, right = in_threads(function, record, arguments) if "threads" in record else call(function, record, arguments)
     if references(arguments) != before:
         return f"{seen}, and the references are {references(arguments)}, not {before}", False
     return (seen, right) if are_released(arguments) else (f"{seen}, and a buffer is still in use", False)

@@ -5,7 +5,10 @@ PLACES = set()
 
 
 def callable_for(id_):
-    return getattr(conformance_wrappers, id_.replace("/", "_").replace("-", "_"))
+    name = id_.replace("/", "_").replace("-", "_")
+    if not hasattr(conformance_wrappers, name):
+        raise NotImplementedError("a function that the wrapper cannot have")
+    return getattr(conformance_wrappers, name)
 
 
 def choose(callable_, arguments):
