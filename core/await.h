@@ -20,8 +20,7 @@ typedef struct PyTypedcall_Awaited {
   PyInterpreterState *interpreter;         ///< the owner
   Py_ssize_t looked_at;                    ///< length of the owner's dictionary at the last search
   /// The placeholder. All functions except `sibling` forward to `installed`. If that is NULL,
-  /// functions that read find nothing, and functions that write set RuntimeError. `live_counters`
-  /// changes when an interface is installed, so read it each time.
+  /// functions that read find nothing, and functions that write set RuntimeError.
   PyTypedcall_Interface interface;
 } PyTypedcall_Awaited;
 
@@ -78,9 +77,7 @@ static inline void PyTC_TellWaiting(PyObject *kept, const PyTypedcall_Interface 
 
 // Returns the installed interface, or NULL. Searches again if the dictionary's length has changed,
 // because Python code may have removed the placeholder's capsule.
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wattributes"
-static inline TYPEDCALL_RARE const PyTypedcall_Interface *PyTC_Arrived(void *state) {
+TYPEDCALL_STATIC_RARE const PyTypedcall_Interface *PyTC_Arrived(void *state) {
   PyTypedcall_Awaited *awaited = (PyTypedcall_Awaited *)state;
   const PyTypedcall_Interface *installed = PyTypedcall_LOAD_ACQUIRE(&awaited->installed);
   // The calling interpreter may be a different one, which has its own interface.
@@ -96,7 +93,6 @@ static inline TYPEDCALL_RARE const PyTypedcall_Interface *PyTC_Arrived(void *sta
   }
   return installed;
 }
-#pragma GCC diagnostic pop
 
 #endif
 

@@ -19,10 +19,8 @@
 //   slots. Only __init__ reports a faulty `__customslots__`. If __init__ does not run, a class with
 //   a faulty `__customslots__` has no slots and cannot be subclassed.
 // - Inside a metaclass's mro(), a class has no slots, because it has no bases yet.
-// - After assignment to `__class__`, an instance has the slots of its new class.
 // - After assignment to `__bases__`, the class keeps its slots, and new subclasses inherit them. So
-//   the pointers in the slots must outlive every subclass, even one that no longer derives from the
-//   type. Tables keep capsules alive. Pointers from C must be static or kept by the module.
+//   pointers from C must be static or kept by the module; tables keep capsules alive.
 // - For a runtime_checkable Protocol, isinstance() treats `__customslots__` as a member. Give such
 //   a class its slots in C.
 // - If a base has another metaclass, CPython raises "metaclass conflict" unless the class statement
@@ -85,14 +83,10 @@ static inline PyTypeObject *PyExtensibleType_Import(void) {
 
 #ifndef Py_LIMITED_API
 
-/// Makes a statically allocated extensible type ready: calls PyType_Ready with our metaclass, and
-/// settles the slots. Fill in count and table first. `slot_table_size` is the table's capacity.
-/// Inherited slots are put in front of the type's own, so leave room for them: slots with ID 0 at
-/// the table's end. IDs that it already has are not inherited. The table must outlive the type.
-///
-/// Make bases ready before types that derive from them. This function copies the buffer functions
-/// into the type itself, and points tp_as_buffer to the copy. A second call does nothing. When the
-/// interpreter ends, the type becomes an ordinary one. Call it again in the next main interpreter.
+/// Makes a statically allocated extensible type ready, as docs/ABI.md, 5.20 to 5.22, says: calls
+/// PyType_Ready with our metaclass, and settles the slots. Fill in count and table first. Inherited
+/// slots are put in front of the type's own, so leave room for them: slots with ID 0 at the table's
+/// end. The table must outlive the type. Call it again in the next main interpreter.
 ///
 /// Returns 0, or -1 with an exception set and an unchanged slot table: ValueError if the slots do
 /// not fit, an ID is invalid or repeated, or the table has more slots than its count; TypeError for
@@ -116,10 +110,8 @@ static inline int PyExtensibleType_Ready(PyHeapExtensibleTypeObject *type,
 
 /// Makes a type, as PyType_FromModuleAndSpec does, with copies of `count` slots.
 ///
-/// `module` may be NULL. `bases` is NULL, a type or a tuple of types. The type inherits slots in
-/// MRO order. The slots of the first base that has any keep their positions, and the type's own
-/// slots replace those with the same ID. The type's remaining slots follow, then the other bases'.
-/// If the type inherits no slots, its skipped positions stay. Subclasses inherit the slots.
+/// `module` may be NULL. `bases` is NULL, a type or a tuple of types. Merging with the slots of
+/// bases: docs/ABI.md, 1.14 and 1.15. Subclasses inherit the slots.
 ///
 /// Returns a new reference, or NULL with ValueError for an invalid or repeated ID, TypeError if a
 /// base's metaclass cannot be combined with ours, or an exception from PyType_FromModuleAndSpec or

@@ -42,30 +42,24 @@ static inline PyForeignSlots_Table *PyTC_ForeignMerge(const PyTypedcall_Interfac
                                                       Py_ssize_t *used) {
   PyObject *mro = PyTC_Mro(type);
   if (mro == NULL) return NULL;
-  const Py_ssize_t length = PyTuple_Size(mro);
   Py_ssize_t most = 0;
-  // Each row is looked up once, because without the GIL a second look-up may find a different row.
-  const PyForeignSlots_Table **rows =
-      (const PyForeignSlots_Table **)PyTypedcall_RAW_CALLOC((size_t)length + 1, sizeof(*rows));
-  for (Py_ssize_t i = 0; rows != NULL && i < length; ++i) {
-    rows[i] =
-        PyTC_ForeignRow(interface, PyTypedcall_BY_TYPE, (PyTypeObject *)PyTuple_GetItem(mro, i));
-    most += PyTC_ForeignUsed(rows[i]);
+  for (Py_ssize_t i = 0; i < PyTuple_Size(mro); ++i) {
+    most += PyTC_ForeignUsed(
+        PyTC_ForeignRow(interface, PyTypedcall_BY_TYPE, (PyTypeObject *)PyTuple_GetItem(mro, i)));
   }
-  // A table that replaces another one has room to grow.
   const Py_ssize_t capacity = PyTC_ForeignLonger(before, most);
-  PyForeignSlots_Table *merged = rows != NULL ? PyTC_ForeignNew(capacity) : NULL;
+  PyForeignSlots_Table *merged = PyTC_ForeignNew(capacity);
   PyTC_Merge merge = {merged != NULL ? merged->slots : NULL, 0, {NULL, 0, 0}};
   int failed = merged == NULL;
-  for (Py_ssize_t i = 0; !failed && i < length; ++i) {
-    if (rows[i] == NULL) continue;
-    Py_ssize_t count = PyTC_ForeignUsed(rows[i]);
-    // A thread that has added slots meanwhile will refresh this type again.
+  for (Py_ssize_t i = 0; !failed && i < PyTuple_Size(mro); ++i) {
+    const PyForeignSlots_Table *row =
+        PyTC_ForeignRow(interface, PyTypedcall_BY_TYPE, (PyTypeObject *)PyTuple_GetItem(mro, i));
+    Py_ssize_t count = PyTC_ForeignUsed(row);
+    // Without the GIL, the row may be longer now. Then its writer will refresh this type again.
     if (count > capacity - merge.count) count = capacity - merge.count;
-    failed = PyTC_MergeSlots(&merge, rows[i]->slots, count) < 0;
+    if (count > 0) failed = PyTC_MergeSlots(&merge, row->slots, count) < 0;
   }
   PyMem_Free(merge.ids.cells);
-  PyTypedcall_RAW_FREE((void *)rows);
   Py_DECREF(mro);
   if (failed) {
     PyTC_ForeignDestroy(merged);
@@ -73,7 +67,6 @@ static inline PyForeignSlots_Table *PyTC_ForeignMerge(const PyTypedcall_Interfac
     return NULL;
   }
   *used = merge.count;
-  merged->count = capacity;
   return merged;
 }
 
@@ -150,8 +143,8 @@ static inline const PyForeignSlots_Table *PyTC_ForeignRefresh(
 static inline int PyTC_ForeignRefreshAll(const PyTypedcall_Interface *interface,
                                          PyTypeObject *type) {
   if (PyTC_ForeignRefresh(interface, type) == NULL) return PyErr_Occurred() ? -1 : 0;
-  PyObject *seen = PySet_New(NULL);  // addresses
-  PyObject *types = seen != NULL ? PyList_New(0) : NULL;
+  PyTC_Index seen = {NULL, 0, 0};
+  PyObject *types = PyList_New(0);
   int result = types != NULL ? PyList_Append(types, (PyObject *)type) : -1;
   for (Py_ssize_t i = 0; result == 0 && i < PyList_Size(types); ++i) {
     // Call `type`'s own method, because a metaclass may override it.
@@ -160,62 +153,51 @@ static inline int PyTC_ForeignRefreshAll(const PyTypedcall_Interface *interface,
     if (derived == NULL) result = -1;
     for (Py_ssize_t j = 0; result == 0 && j < PyList_Size(derived); ++j) {
       PyTypeObject *subtype = (PyTypeObject *)PyList_GetItem(derived, j);
-      PyObject *address = PyLong_FromVoidPtr(subtype);
-      const int known = address != NULL ? PySet_Contains(seen, address) : -1;
-      if (known < 0 || (known == 0 && (PySet_Add(seen, address) < 0 ||
-                                       PyList_Append(types, (PyObject *)subtype) < 0))) {
+      result = PyTC_IndexReserve(&seen, 1);
+      if (result < 0 || !PyTC_IndexAdd(&seen, (uintptr_t)subtype, 0)) continue;
+      result = PyList_Append(types, (PyObject *)subtype);
+      if (result == 0 && PyTC_ForeignRow(interface, PyTypedcall_MERGED_BY_TYPE, subtype) &&
+          PyTC_ForeignRefresh(interface, subtype) == NULL && PyErr_Occurred()) {
         result = -1;
-      } else if (known == 0 && PyTC_ForeignRow(interface, PyTypedcall_MERGED_BY_TYPE, subtype) &&
-                 PyTC_ForeignRefresh(interface, subtype) == NULL) {
-        result = PyErr_Occurred() ? -1 : 0;
       }
-      Py_XDECREF(address);
     }
     Py_XDECREF(derived);
   }
   Py_XDECREF(types);
-  Py_XDECREF(seen);
+  PyMem_Free(seen.cells);
   return result;
 }
 
-// Returns a new table with `*used` slots: those of `existing` (may be NULL), then the new ones in
-// `slots`. Returns NULL with an exception set, or with no exception set if no slot is new.
+// Returns a new table with `*used` slots: those of `existing` (may be NULL), then new ones. Returns
+// NULL with an exception set, or with no exception set if no slot is new.
 static inline PyForeignSlots_Table *PyTC_ForeignAdd(PyTypeObject *type,
                                                     const PyForeignSlots_Table *existing,
                                                     Py_ssize_t before, const PyCustomSlot *slots,
                                                     Py_ssize_t count, Py_ssize_t *used) {
+  // Only the first registration can skip positions.
+  if (existing != NULL && existing->count > 0) {
+    while (count > 0 && slots->id == PyCustomSlot_ID_SKIP) ++slots, --count;
+  }
   const Py_ssize_t capacity = PyTC_ForeignLonger(before, before + count);
   PyForeignSlots_Table *table = PyTC_ForeignNew(capacity);
-  if (table == NULL) {
-    PyErr_NoMemory();
-    return NULL;
+  PyTC_Merge merge = {table != NULL ? table->slots : NULL, 0, {NULL, 0, 0}};
+  const int failed = table == NULL ||
+                     (before > 0 && PyTC_MergeSlots(&merge, existing->slots, before) < 0) ||
+                     PyTC_MergeSlots(&merge, slots, count) < 0;
+  if (failed) PyErr_NoMemory();
+  *used = failed ? before : merge.count;
+  for (Py_ssize_t i = 0; !failed && i < count; ++i) {
+    if (slots[i].id == PyCustomSlot_ID_SKIP) continue;
+    const Py_ssize_t at = PyTC_IndexFind(&merge.ids, slots[i].id)->at;
+    if (table->slots[at].data.flags == slots[i].data.flags) continue;
+    char name[PyTC_NAME_SIZE], id[2 + 2 * sizeof(uintptr_t) + 1];
+    PyOS_snprintf(id, sizeof(id), "0x%llx", (unsigned long long)slots[i].id);
+    PyErr_Format(PyExc_ValueError, "type '%s' already has custom slot %s, with other data",
+                 PyTC_Name(type, name), id);
+    *used = before;
+    break;
   }
-  table->count = before;
-  if (before > 0) memcpy(table->slots, existing->slots, (size_t)before * sizeof(PyCustomSlot));
-  PyTC_Index ids = {NULL, 0, 0};
-  if (PyTC_IndexReserve(&ids, before) < 0) count = 0;
-  for (Py_ssize_t i = 0; count > 0 && i < before; ++i) {
-    (void)PyTC_IndexAdd(&ids, table->slots[i].id, i);
-  }
-  for (Py_ssize_t i = 0; i < count; ++i) {
-    const PyTC_IndexCell *known = PyTC_IndexFind(&ids, slots[i].id);
-    if (slots[i].id == PyCustomSlot_ID_SKIP) {
-      // Only the first registration can skip positions.
-      if (existing == NULL || existing->count == 0) table->slots[table->count++] = slots[i];
-    } else if (known == NULL) {
-      table->slots[table->count++] = slots[i];
-    } else if (table->slots[known->at].data.flags != slots[i].data.flags) {
-      char name[PyTC_NAME_SIZE], id[2 + 2 * sizeof(uintptr_t) + 1];
-      PyOS_snprintf(id, sizeof(id), "0x%llx", (unsigned long long)slots[i].id);
-      PyErr_Format(PyExc_ValueError, "type '%s' already has custom slot %s, with other data",
-                   PyTC_Name(type, name), id);
-      table->count = before;
-      break;
-    }
-  }
-  PyMem_Free(ids.cells);
-  *used = table->count;
-  table->count = capacity;
+  PyMem_Free(merge.ids.cells);
   if (*used > before) return table;
   PyTC_ForeignDestroy(table);
   return NULL;
@@ -224,8 +206,8 @@ static inline PyForeignSlots_Table *PyTC_ForeignAdd(PyTypeObject *type,
 /// Registers `count` custom slots for `type`, which must not be extensible. The slots are copied,
 /// and are removed when the type dies. Subclasses inherit them in MRO order. Several modules can
 /// register slots for one type. Registering a slot again does nothing. The slots' pointers must
-/// outlive the type and its subclasses, even subclasses that no longer derive from it. A subclass
-/// that was looked up before gets them only if `type.__subclasses__()` leads to it.
+/// outlive the type and all subclasses that it ever had. A subclass that was looked up before gets
+/// them only if `type.__subclasses__()` leads to it.
 ///
 /// Returns 0, or -1 with ValueError (no slots, or an ID that is invalid, repeated, or registered
 /// with different data), TypeError (an extensible type, or one that cannot be weakly referenced),
@@ -276,7 +258,6 @@ static inline int PyForeignSlots_Unregister(const PyTypedcall_Interface *interfa
     const Py_ssize_t used = PyTC_ForeignUsed(existing);
     PyForeignSlots_Table *table = PyTC_ForeignNew(used);
     if (table == NULL) return PyTC_NoMemory();
-    table->count = used;
     memcpy(table->slots, existing->slots, (size_t)table->count * sizeof(PyCustomSlot));
     table->slots[at].id = PyCustomSlot_ID_SKIP;  // other slots keep their positions
     while (table->count > 0 && table->slots[table->count - 1].id == PyCustomSlot_ID_SKIP) {
@@ -286,16 +267,11 @@ static inline int PyForeignSlots_Unregister(const PyTypedcall_Interface *interfa
   }
 }
 
-// Merges the inherited slots at the first look-up, and after a change of the class. `table` is the
-// row so far, or NULL. `inline` for the same reason as PyTC_ResolveNow.
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wattributes"
-static inline TYPEDCALL_RARE const PyForeignSlots_Table *PyTC_ForeignLookAgain(
+// Merges the inherited slots, for the first time or again. `table` is the row so far, or NULL.
+TYPEDCALL_STATIC_RARE const PyForeignSlots_Table *PyTC_ForeignLookAgain(
     const PyTypedcall_Interface *interface, PyTypeObject *type, const PyForeignSlots_Table *table) {
 #ifndef Py_LIMITED_API
   if (!PyTypedcall_IsAttached()) return table;
-#else
-  (void)table;
 #endif
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
   // Making a type's first row can run code that releases the type.
@@ -306,20 +282,18 @@ static inline TYPEDCALL_RARE const PyForeignSlots_Table *PyTC_ForeignLookAgain(
   PyTypedcall_RestoreError(saved);
   return table;
 }
-#pragma GCC diagnostic pop
 
 /// Returns the slot with this ID that is registered for the type of `obj` or one of its bases, or
 /// NULL. Ignores what PyCustomSlots_Find finds. Valid while the type lives. `interface`: as above.
 ///
 /// Takes no lock, sets no exception and keeps a pending one. GIL: needed only in limited API
 /// modules. Without the GIL, the caller must also have a reference to the type, as for
-/// PyCustomSlots_Find. A detached thread finds inherited slots only after an attached thread has
-/// looked up the class. Up to 3.11 the main thread counts as detached in a subinterpreter.
+/// PyCustomSlots_Find. A detached thread finds what the last attached look-up of the class has
+/// merged. Up to 3.11 the main thread counts as detached in a subinterpreter.
 ///
-/// The first look-up merges the slots that a class inherits. After an assignment to an attribute of
-/// the class or to `__bases__`, the next attached look-up merges them again; until then a detached
-/// thread finds the old ones. In limited API modules, where a type's version is hidden, every
-/// look-up does so, in about 2 us. If memory runs out, this look-up finds nothing.
+/// The first look-up of a class, and the next after any assignment to it or to its bases, merge the
+/// slots. In limited API modules, where a type's version is hidden, every look-up does so, in about
+/// 2 us. If memory runs out, this look-up finds nothing.
 static inline const PyCustomSlot *PyForeignSlots_Find(const PyTypedcall_Interface *interface,
                                                       PyObject *obj, uintptr_t id,
                                                       Py_ssize_t expected_pos) {

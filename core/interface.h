@@ -53,49 +53,33 @@ typedef struct PyTypedcall_Interface {
   PyTypeObject *(*metaclass)(void *state);
 
   /// Gives `type`, an instance of the metaclass, `own_count` slots of its own and the slots of its
-  /// bases. If own_count is 0, the type's own slots are those in `__customslots__` of its class
-  /// body. If the type is already resolved, a call with own_count 0 does nothing. Returns 0, or -1
-  /// with ValueError (an invalid or repeated ID), TypeError (a type that is not extensible, or a
-  /// malformed `__customslots__`), SystemError (own slots for a resolved type, no table, or a
-  /// negative count), MemoryError, or an exception from `__customslots__`.
+  /// bases (docs/ABI.md, 1.11 to 1.17). If the type is already resolved, a call with own_count 0
+  /// does nothing. Returns 0, or -1 with an exception set (docs/ABI.md, section 5).
   int (*resolve)(void *state, PyTypeObject *type, const PyCustomSlot *own, Py_ssize_t own_count);
 
   /// Returns the value published for `key`, or NULL. Takes no lock and no reference, needs no GIL,
-  /// and sets no exception. The value is valid while an owner of the row lives. If an owner may die
-  /// or Python code may run while the value is in use, call `hold` instead.
+  /// and sets no exception. Valid as docs/ABI.md, 5.6, says; else call `hold`.
   const void *(*find)(void *state, int space, const void *key);
 
   /// Stores the value published for `key` in `*value`, and returns a new reference to an object
-  /// that keeps the value and `callable` (may be NULL) alive. If nothing is published or the last
-  /// owner is dying, sets `*value` to NULL, and returns NULL with no exception set. Also returns
-  /// NULL with MemoryError. May run the garbage collector.
+  /// that keeps the value and `callable` (may be NULL) alive, or NULL (docs/ABI.md, 5.7).
   PyObject *(*hold)(void *state, int space, const void *key, PyObject *callable,
                     const void **value);
 
-  /// Publishes `value` for `key` while `owner` lives. `equal` returns true if an existing value
-  /// means the same as the offered one. It must not use the interface or run Python code. If it is
-  /// NULL, only the same address is equal. `kept` (NULL, an object or a tuple of objects) is kept
-  /// alive while the value is needed, even if an equal value exists, without `owner`. Returns
-  ///  - 1 if `value` is published; if it already was, it has one more owner;
-  ///  - 0 if an equal value is published, which has one more owner now;
-  ///  - PyTypedcall_CAME_BACK if an equal value of this owner was retracted and is published again;
-  ///  - PyTypedcall_CONFLICT, with no exception set, if a different value is published;
-  ///  - -1 with TypeError (`owner` cannot be weakly referenced), ValueError (an unknown space or a
-  ///    NULL argument), RuntimeError while the interpreter is ending, or MemoryError.
+  /// Publishes `value` for `key` while `owner` lives, and keeps `kept` (NULL, an object or a tuple
+  /// of objects) alive while the value is needed, even if an equal value exists. Arguments, results
+  /// (see also below) and exceptions: docs/ABI.md, 5.12 and 5.13.
   ///
   /// The table takes `value` only if the result is 1 and `value` was not published before.
   /// `destroy` (may be NULL) is called once for each value taken, when no reference from `hold` is
-  /// left and the row's last owner has died or the interpreter ends. It must not use the interface.
-  /// A value without `destroy` must stay valid until then. If `owner` is the `key` of a row
-  /// BY_OBJECT, it need not support weak references. The row then keeps it alive until retracted.
+  /// left and the row's last owner has died or the interpreter ends. A value without `destroy` must
+  /// stay valid until then. Neither `equal` nor `destroy` may use the interface.
   int (*publish)(void *state, int space, const void *key, PyObject *owner, const void *value,
                  int (*equal)(const void *existing, const void *offered),
                  void (*destroy)(const void *value), PyObject *kept);
 
-  /// If `expected` is published for `key`, publishes `value` in its place while `owner` lives.
-  /// Readers find one or the other. The old value is kept while one of its owners lives. Does not
-  /// support BY_OBJECT. Returns 1 if `value` is published, 0 if `expected` was not published, or -1
-  /// with an exception set, as `publish` does. `destroy` works as in `publish`.
+  /// Publishes `value` instead of `expected`. Readers find one or the other. See docs/ABI.md, 5.15.
+  /// `destroy` works as in `publish`.
   int (*exchange)(void *state, int space, const void *key, PyObject *owner, const void *expected,
                   const void *value, void (*destroy)(const void *value));
 
@@ -134,14 +118,9 @@ static inline int PyTypedcall_IsUsable(const PyTypedcall_Interface *interface) {
          interface->size >= PyTypedcall_INTERFACE_SIZE_1_0;
 }
 
-#if TYPEDCALL_IS_SUPPORTED
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wattributes"  // a header needs noinline functions to be `inline`
-#endif
-
 // Returns a new reference to `dict[name]`, or NULL. `dict` may be any object or NULL. Sets no
 // exception; postpones a KeyboardInterrupt. PyDict_GetItemString would call sys.unraisablehook.
-static inline TYPEDCALL_RARE PyObject *PyTC_Look(PyObject *dict, const char *name) {
+TYPEDCALL_STATIC_RARE PyObject *PyTC_Look(PyObject *dict, const char *name) {
   if (dict == NULL || !PyDict_Check(dict)) return NULL;
   // Comparing keys can run Python code, which can release the dictionary.
   Py_INCREF(dict);
@@ -180,7 +159,7 @@ static inline PyObject *PyTC_Existing(void) {
 
 /// Returns the calling interpreter's interface, or NULL if none is installed or it has another
 /// major version. Sets and clears no exception. GIL: held. Valid until the interpreter ends.
-static inline TYPEDCALL_RARE const PyTypedcall_Interface *PyTypedcall_Peek(void) {
+TYPEDCALL_STATIC_RARE const PyTypedcall_Interface *PyTypedcall_Peek(void) {
   if (!TYPEDCALL_IS_SUPPORTED) return NULL;
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
   const PyTypedcall_Interface *interface = NULL;
@@ -194,7 +173,4 @@ static inline TYPEDCALL_RARE const PyTypedcall_Interface *PyTypedcall_Peek(void)
   return PyTypedcall_IsUsable(interface) ? interface : NULL;
 }
 
-#if TYPEDCALL_IS_SUPPORTED
-#pragma GCC diagnostic pop
-#endif
 #endif  // TYPEDCALL_CORE_INTERFACE_H_

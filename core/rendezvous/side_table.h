@@ -80,18 +80,14 @@ static inline const void *PyTC_FindIn(PyTC_Generation *generation, const void *k
   }
 }
 
-// Looks again, because a writer may have emptied the array for reuse during the first look-up. Not
-// inlined, for the speed of the usual case.
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wattributes"
-static inline TYPEDCALL_RARE const void *PyTC_FindAgain(PyTC_SideTable *table, const void *key) {
+// Looks again if a writer may have emptied the array for reuse. Not inlined, for the usual case.
+TYPEDCALL_STATIC_RARE const void *PyTC_FindAgain(PyTC_SideTable *table, const void *key) {
   for (;;) {
     const size_t number = PyTypedcall_LOAD_ACQUIRE(&table->number);
     const void *value = PyTC_FindIn(PyTypedcall_LOAD_ACQUIRE(&table->current), key);
     if (value != NULL || PyTypedcall_LOAD_ACQUIRE(&table->number) == number) return value;
   }
 }
-#pragma GCC diagnostic pop
 
 // Returns the live row's value, or NULL. GIL: none; any thread. A NULL key leads to a free cell.
 static inline const void *PyTC_TableFind(PyTC_SideTable *table, const void *key) {

@@ -11,15 +11,15 @@ typedef struct PyForeignSlots_Table {
   PyCustomSlot slots[1];  ///< `count` of them
 } PyForeignSlots_Table;
 
-// A table made here. For a merged row, `version` is the type's version tag for which the row was
-// merged, or PyTC_NO_VERSION. CPython drops the tag when the MRO of the type changes.
+// A table made here. `version` is for merged rows: the type's version tag, or PyTC_NO_VERSION.
+// CPython drops the tag when the MRO of the type changes.
 typedef struct PyTC_ForeignOurs {
   uint64_t version;
   PyForeignSlots_Table table;
 } PyTC_ForeignOurs;
 #define PyTC_NO_VERSION UINT64_MAX
 
-static inline PyTC_ForeignOurs *PyTC_ForeignOf(const PyForeignSlots_Table *table) {
+static inline PyTC_ForeignOurs *PyTC_ForeignOf(const void *table) {
   return (PyTC_ForeignOurs *)((uintptr_t)table - offsetof(PyTC_ForeignOurs, table));
 }
 
@@ -28,39 +28,35 @@ static inline PyForeignSlots_Table *PyTC_ForeignNew(Py_ssize_t room) {
       1, offsetof(PyTC_ForeignOurs, table.slots) + (size_t)room * sizeof(PyCustomSlot));
   if (ours == NULL) return NULL;
   ours->version = PyTC_NO_VERSION;
+  ours->table.count = room;
   return &ours->table;
 }
 
 static inline void PyTC_ForeignDestroy(const void *table) {
-  if (table == NULL) return;
-  PyTypedcall_RAW_FREE(PyTC_ForeignOf((const PyForeignSlots_Table *)table));
+  PyTypedcall_RAW_FREE(table != NULL ? PyTC_ForeignOf(table) : NULL);
 }
 
 // Returns the version tag of `type`, or 0 if it has none now. GIL: none.
 static inline uint64_t PyTC_VersionOf(const PyTypeObject *type) {
 #ifdef Py_LIMITED_API
-  (void)type;
-  return 0;
+  return 0 * (uintptr_t)type;
+#elif PY_VERSION_HEX < 0x030A0000  // newer versions set a dropped tag to 0
+  return (type->tp_flags & Py_TPFLAGS_VALID_VERSION_TAG) != 0 ? type->tp_version_tag : 0;
 #else
-#if PY_VERSION_HEX < 0x030A0000  // newer versions set a dropped tag to 0
-  if ((PyTypedcall_LOAD_RELAXED(&type->tp_flags) & Py_TPFLAGS_VALID_VERSION_TAG) == 0) return 0;
-#endif
   return PyTypedcall_LOAD_RELAXED(&type->tp_version_tag);
 #endif
 }
 
-// Returns the version tag, which CPython otherwise assigns at the first look-up of an attribute, or
-// PyTC_NO_VERSION if the type cannot have one. GIL: held. Clears a pending exception.
+// Like PyTC_VersionOf, but assigns a tag, as the first look-up of an attribute does, and returns
+// PyTC_NO_VERSION if there is none. GIL: held. Clears a pending exception.
 static inline uint64_t PyTC_NewVersionOf(PyTypeObject *type) {
-#ifndef Py_LIMITED_API
-#if PY_VERSION_HEX >= 0x030C0000
-  (void)PyUnstable_Type_AssignVersionTag(type);
-#else
+#if PY_VERSION_HEX < 0x030C0000
   PyObject *name = type->tp_mro != NULL ? PyUnicode_InternFromString("__bases__") : NULL;
   if (name != NULL) (void)_PyType_Lookup(type, name);
   Py_XDECREF(name);
   PyErr_Clear();
-#endif
+#elif !defined(Py_LIMITED_API)
+  (void)PyUnstable_Type_AssignVersionTag(type);
 #endif
   const uint64_t version = PyTC_VersionOf(type);
   return version != 0 ? version : PyTC_NO_VERSION;
@@ -72,7 +68,7 @@ static inline const PyCustomSlot *PyTC_ForeignAt(const PyForeignSlots_Table *tab
   return slots + at;
 }
 
-// Returns the number of slots in a table (may be NULL), without the empty places at its end.
+// Returns the number of slots in a table (may be NULL), without empty places at its end.
 static inline Py_ssize_t PyTC_ForeignUsed(const PyForeignSlots_Table *table) {
   Py_ssize_t used = table != NULL ? table->count : 0;
   while (used > 0 &&

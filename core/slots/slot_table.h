@@ -121,8 +121,8 @@ static inline int PyTC_ValidateOwn(PyTypeObject *type, const PyCustomSlot *own,
   return result;
 }
 
-// Slots that are being merged. The first type with slots decides the positions, so that slots stay
-// where consumers expect them. The first type with an ID decides the data.
+// Slots that are being merged. The first table decides the positions, so that slots stay where
+// consumers expect them. Source: docs/ABI.md, 1.14 and 1.15.
 typedef struct PyTC_Merge {
   PyCustomSlot *slots;  // room for all merged slots
   Py_ssize_t count;
