@@ -92,26 +92,26 @@ TYPEDCALL_RARE void by_boxing(PyObject *callable, const Home &where, std::size_t
   if (!is_run) sink.detached(where.why_detached());
 }
 
-/// Calls one C function with `values`, in the thread state that the function requires. Returns
-/// false if the function falls back.
+/// Calls one C function with `values`, in the thread state that the function requires. If the
+/// function falls back, Python is called in the same attached region, which may hold objects.
 template <class Home, class Sink>
-TYPEDCALL_OUT_OF_LINE bool run_held(const entry &chosen, PyObject *callable, const Home &where,
-                                    native_value *values, Sink &sink) {
+TYPEDCALL_OUT_OF_LINE void run_held(const entry &chosen, PyObject *callable, const Home &where,
+                                    std::size_t count, native_value *values, Sink &sink) {
   result_cell cell;
   outcome found = outcome::none;
   const auto run = [&] { found = chosen.run(values, &cell); };
   const auto give = [&] {
-    if (found == outcome::value) sink.give(chosen.result, chosen.at(cell));
-    if (found == outcome::raised) sink.raised();
+    if (found == outcome::value) return sink.give(chosen.result, chosen.at(cell));
+    if (found == outcome::raised) return sink.raised();
+    if (!sink.settles(count)) sink.fall_back(count);
   };
   if (chosen.view.hold == PyNativeHold_THREAD) {
     const bool is_run = where.attached(callable, [&] { run(), give(); });
     if (!is_run) sink.detached(where.why_detached());
-    return !is_run || found != outcome::none;
+    return;
   }
   without_gil(run);
   give();
-  return found != outcome::none;
 }
 
 /// Calls `chosen`, which is null or not plain. Calls the Python callable if `chosen` is null
@@ -125,8 +125,8 @@ TYPEDCALL_OUT_OF_LINE void finish(const entry *chosen, PyObject *callable, const
     if (chosen->run(values, &cell) == outcome::value) {
       return sink.give(chosen->result, chosen->at(cell));
     }
-  } else if (chosen != nullptr && run_held(*chosen, callable, where, values, sink)) {
-    return;
+  } else if (chosen != nullptr) {
+    return run_held(*chosen, callable, where, count, values, sink);
   }
   if (!sink.settles(count)) sink.fall_back(count);
 }

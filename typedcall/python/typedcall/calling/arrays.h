@@ -235,18 +235,6 @@ class array_pass {
   std::intptr_t at_ = 0;
 };
 
-/// Returns the hold for one pass that may call any of these functions. With THREAD, the engine and
-/// the loop release the GIL for functions that acquire it themselves.
-inline PyNativeHold hold_of(const calling::overloads &functions) {
-  PyNativeHold all = PyNativeHold_NOTHING;
-  for (const calling::entry &each : functions.all) {
-    if (!each.is_here() || each.view.hold == PyNativeHold_NOTHING) continue;
-    all = each.view.hold;
-    if (all == PyNativeHold_THREAD) break;
-  }
-  return all;
-}
-
 }  // namespace typedcall::python
 
 #endif  // TYPEDCALL_PYTHON_CALLING_ARRAYS_H_

@@ -40,6 +40,18 @@ inline bool read_entries(PyObject *rows, const char *caller, calling::overloads 
   return PyErr_Occurred() == nullptr;
 }
 
+/// Returns the hold for code that may call any of these functions. With THREAD, the engine and
+/// the loop release the GIL for functions that acquire it themselves.
+inline PyNativeHold hold_of(const calling::overloads &functions) {
+  PyNativeHold all = PyNativeHold_NOTHING;
+  for (const calling::entry &each : functions.all) {
+    if (!each.is_here() || each.view.hold == PyNativeHold_NOTHING) continue;
+    all = each.view.hold;
+    if (all == PyNativeHold_THREAD) break;
+  }
+  return all;
+}
+
 }  // namespace typedcall::python
 
 #endif  // TYPEDCALL_PYTHON_CALLING_ENTRY_ROW_H_

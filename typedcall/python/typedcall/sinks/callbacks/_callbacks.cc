@@ -146,6 +146,7 @@ PyObject *make(PyObject *module, PyObject *callable, PyObject *called, PyObject 
   own->entry = object_ref::borrow(entry).release();
   own->declaration = object_ref::borrow(declaration).release();
   callback *const core = own->core = new callback;
+  core->owner = made.get();
   core->is_checked = is_checked != 0;
   if (PyNativeSignature_ParseString(parameters, &core->parameters, nullptr) < 0 ||
       PyBytes_GET_SIZE(error) !=

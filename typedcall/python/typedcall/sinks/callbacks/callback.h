@@ -3,7 +3,9 @@
 #define TYPEDCALL_PYTHON_CALLBACKS_CALLBACK_H_
 
 #include "../../calling/entry_row.h"
+#include "../../calling/shared_state.h"
 // After Python.h.
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <optional>
@@ -28,9 +30,11 @@ struct source {
   std::int64_t (*length_of)(void *) = nullptr;
 };
 
-/// The object that the library's data pointer points to. Must be created and destroyed with the GIL
-/// held.
-class callback {
+/// The object that the library's data pointer points to. Must be created with the GIL held. Must be
+/// released with the GIL held, or with an empty `callee`. Python code that a call runs may free the
+/// Callback, although the library may still call it. Such a call holds the Callback, or at least
+/// this object, while Python code may run.
+class callback : public shared_state<callback> {
  public:
   // Compiled shapes read these members.
   void *function = nullptr;
@@ -49,6 +53,7 @@ class callback {
   // Borrowed from the callback_object; null once the garbage collector has cleared it.
   typedcall::internal::callable_at_home callee;
   PyObject *self = nullptr;
+  PyObject *owner = nullptr;            ///< the Callback (borrowed); null once it is being freed
   wide_value error = {}, success = {};  ///< the C results after an error and on success
   bool is_checked = true;  ///< false if nobody calls check(), so a fault only gives `error`
 
@@ -68,7 +73,7 @@ class callback {
     const std::size_t first = self != nullptr ? 1 : 0;
     if (const char *const fault = read(args, values + first, scratches)) {
       if (!is_checked) return;
-      exception.run_attached(callee, [&] {
+      run_attached([&] {
         PyErr_SetString(PyExc_ValueError, fault);
         return false;
       });
@@ -76,10 +81,34 @@ class callback {
     }
     if (cast) cast->arguments(values + first, converted + first, others);
     one_call call = {*this, args, values + first, result};
+    // A function that takes the GIL itself is called without it, so the Callback cannot be held.
+    const bool is_counted = entry->view.hold == PyNativeHold_NO_GIL;
+    if (is_counted) hold();
     calling::finish(&*entry, callee.get(), call, asked.inputs.size(), converted, call);
+    if (is_counted) release();
   }
 
  private:
+  /// Access to Python that holds the Callback.
+  struct held_callee {
+    const callback &own;
+
+    PyObject *get() const { return own.callee.get(); }
+    template <class Call>
+    bool attached(const Call &call) const {
+      return own.callee.attached([&](bool is_known) {
+        const object_ref held = object_ref::borrow(own.owner);
+        return call(is_known);
+      });
+    }
+  };
+
+  /// waiting_exception::run_attached(). Afterwards, this object may be gone.
+  template <class Body>
+  bool run_attached(const Body &body) {
+    return exception.run_attached(held_callee{*this}, body);
+  }
+
   /// The engine's sink and its access to Python; see typedcall/calling.h.
   struct one_call {
     callback &own;
@@ -89,7 +118,7 @@ class callback {
 
     template <class Body>
     bool attached(PyObject *, const Body &body) const {
-      return own.exception.run_attached(own.callee, [&] { return body(), true; });
+      return own.run_attached([&] { return body(), true; });
     }
     const char *why_detached() const { return nullptr; }
     void give(const calling::value_type &type, const void *at) const {
@@ -104,11 +133,15 @@ class callback {
     void detached(const char *) const {}
     bool settles(std::size_t) const { return false; }
     void fall_back(std::size_t) const {
-      wide_value answer = {};
-      const bool is_done = own.exception.run_attached(own.callee, [&] {
-        return typedcall::internal::call_element(own.callee, own.asked, values, &answer);
+      if (own.callee.get() == nullptr) return;  // a function that took the GIL freed the Callback
+      own.run_attached([&] {
+        wide_value answer = {};
+        if (!typedcall::internal::call_element(own.callee, own.asked, values, &answer)) {
+          return false;
+        }
+        own.deliver(args, &answer, result);
+        return true;
       });
-      if (is_done) own.deliver(args, &answer, result);
     }
   };
 

@@ -76,6 +76,7 @@ inline void free_callback(PyObject *object) {
   if (PyObject_CallFinalizerFromDealloc(object) < 0) return;
   PyObject_GC_UnTrack(object);
   callback_object *const own = object_of(object);
+  if (own->core != nullptr) own->core->owner = nullptr;
   if (own->weak_references != nullptr) PyObject_ClearWeakRefs(object);
   clear_callback(object);
   Py_CLEAR(own->declaration);
@@ -83,7 +84,7 @@ inline void free_callback(PyObject *object) {
   Py_CLEAR(own->data);
   Py_CLEAR(own->is_compiled);
   delete own->code;
-  delete own->core;
+  if (own->core != nullptr) own->core->release();
   PyTypeObject *const type = Py_TYPE(object);
   type->tp_free(object);
   Py_DECREF(type);

@@ -6,6 +6,7 @@
 #include "../../calling/entry_row.h"
 #include "../../calling/error_text.h"
 #include "../../calling/home.h"
+#include "../../calling/shared_state.h"
 #include "closure.h"
 #include "values.h"
 
@@ -39,10 +40,16 @@ __attribute__((noinline, cold)) int set_error() {
 
 /// The data of a tvm-ffi function that calls a typed function. `fallback` is a tvm-ffi function
 /// that calls the Python function. `fallback` handles all values that `functions` do not accept.
-/// `fallback` also keeps the addresses of `functions` valid.
-struct bridge {
+/// `fallback` also keeps the addresses of `functions` valid. tvm-ffi does not hold a function that
+/// it calls.
+struct bridge : shared_state<bridge> {
   calling::overloads functions;
-  void *fallback;
+  void *fallback = nullptr;
+  bool is_held = false;  ///< true if calls hold the bridge, because they may run Python code
+
+  ~bridge() {
+    if (fallback != nullptr) api.decref(fallback);
+  }
 };
 
 /// One call by tvm-ffi to a typed function, as the sink of typedcall's engine.
@@ -74,26 +81,26 @@ struct bridge_call {
 int run_bridge(void *data, const tvm_any *args, std::int32_t count, tvm_any *result) {
   const auto &self = *static_cast<const bridge *>(data);
   bridge_call sink(self, args, result);
+  const bool is_held = self.is_held;
+  if (is_held) self.hold();
   calling::call(self.functions, nullptr, *state::where, static_cast<std::size_t>(count), sink);
+  if (is_held) self.release();
   return sink.status;
 }
 
 /// tvm-ffi calls this in any thread. tvm-ffi itself releases the Python function in `fallback`.
-void destroy_bridge(void *data) {
-  auto *const self = static_cast<bridge *>(data);
-  api.decref(self->fallback);
-  delete self;
-}
+void destroy_bridge(void *data) { static_cast<const bridge *>(data)->release(); }
 
 PyObject *make_bridge(PyObject *rows, Py_ssize_t fallback) {
   auto made = std::make_unique<bridge>();
   if (!read_entries(rows, "tvm-ffi", &made->functions)) return nullptr;
-  made->fallback = reinterpret_cast<void *>(fallback);
+  made->is_held = hold_of(made->functions) != PyNativeHold_NOTHING;
   PyObject *const found =
       Py_BuildValue("NNN", PyLong_FromVoidPtr(made.get()),
                     PyLong_FromVoidPtr(reinterpret_cast<void *>(run_bridge)),
                     PyLong_FromVoidPtr(reinterpret_cast<void *>(destroy_bridge)));
   if (found == nullptr) return nullptr;
+  made->fallback = reinterpret_cast<void *>(fallback);
   api.incref(made->fallback);
   made.release();
   return found;
