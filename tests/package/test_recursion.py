@@ -67,6 +67,6 @@ class Recursions(unittest.TestCase):
         self.ends("jax", library="jax", a_level=1 << 20)  # two levels, of which one compiles
 
     def test_tvm_ffi(self):
-        for sink in ("tvm_ffi", "tvm_ffi_overloads"):
+        for sink in ("tvm_ffi", "tvm_ffi_overloads", "tvm_ffi_without_frames"):
             with self.subTest(sink):
                 self.ends(sink, library="tvm_ffi")

@@ -8,6 +8,8 @@
 #include "../../calling/home.h"
 #include "../../calling/shared_state.h"
 #include "closure.h"
+#include "typedcall/base/attach.h"
+#include "typedcall/base/stack.h"
 #include "values.h"
 
 #include <memory>
@@ -52,6 +54,10 @@ struct bridge : shared_state<bridge> {
   }
 };
 
+/// The levels of recursion that must be left for tvm-ffi, which crashes if its own Python code
+/// reaches Python's limit while it converts an exception.
+constexpr int kTvmLevels = 50;
+
 /// One call by tvm-ffi to a typed function, as the sink of typedcall's engine.
 struct bridge_call {
   bridge_call(const bridge &called, const tvm_any *from, tvm_any *to)
@@ -72,9 +78,24 @@ struct bridge_call {
   bool settles(std::size_t) const { return false; }
   /// The arguments are converted to Python objects by tvm-ffi, which has more types than typedcall.
   void fall_back(std::size_t count) {
+    using typedcall::internal::call_counted;
     if (state::where->has_ended()) return detached(state::where->why_detached());
-    *result = {kTvmNone, 0, {0}};
-    status = api.call(self.fallback, args, static_cast<std::int32_t>(count), result);
+    const auto nothing = [] { return object_ref::borrow(Py_None).release(); };
+    const auto call = [&] {
+      *result = {kTvmNone, 0, {0}};
+      status = api.call(self.fallback, args, static_cast<std::int32_t>(count), result);
+      return nothing();
+    };
+    // A pending exception stays where it is, because tvm-ffi may report it, or leave another one.
+    const auto run = [&](bool) {
+      const bool has_room = object_ref::steal(call_counted(nothing, kTvmLevels)) &&
+                            object_ref::steal(call_counted(call));
+      if (!has_room) raised();
+      return true;
+    };
+    if (!typedcall::internal::run_attached_to(state::where->interpreter, nullptr, run)) {
+      detached(state::where->why_detached());
+    }
   }
 };
 
