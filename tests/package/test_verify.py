@@ -131,13 +131,16 @@ class Verify(CommandLine):
         self.assertEqual(self.output("verify", "tagged", "--count", "20", status=3).splitlines()[-1],
                          "verified 1 of 1 signatures, 1 stopped early, with 3 calls: 3 unexplained differences")
 
-    def test_long_work_without_rich_writes_lines_to_a_terminal(self):
+    def test_long_work_without_a_progress_bar_writes_lines(self):
         class Terminal(io.StringIO):
             def isatty(self):
                 return True
 
-        for stream, expected in ((Terminal(), "verifying: 3 of 8\nverifying: 8 of 8\n"), (io.StringIO(), "")):
-            with unittest.mock.patch.multiple(report, _console=lambda **options: None, _EVERY=0), \
+        lines = "verifying: 3 of 8\nverifying: 8 of 8\n"
+        for stream, seconds, expected in ((Terminal(), (0, 30), lines), (io.StringIO(), (5, 0), lines),
+                                          (io.StringIO(), (0, 30), "")):
+            with unittest.mock.patch.multiple(report, _console=lambda **options: None, _EVERY=seconds[0],
+                                              _EVERY_ELSEWHERE=seconds[1]), \
                     contextlib.redirect_stderr(stream), report.progress("verifying", 8) as done:
                 done(3)
                 done(5)

@@ -90,18 +90,18 @@ def _print_plain(
         print("  ".join(cells).rstrip(), file=report())
 
 
-#: The seconds between two lines about the progress.
-_EVERY = 5
+#: The seconds between two lines about the progress, in a terminal and elsewhere.
+_EVERY, _EVERY_ELSEWHERE = 5, 30
 
 
-def _lines(label: str, total: int) -> Callable[[int], None]:
+def _lines(label: str, total: int, every: int) -> Callable[[int], None]:
     count, last = 0, time.monotonic()
 
     def done(more: int) -> None:
         nonlocal count, last
         count += more
         now = time.monotonic()
-        if now - last >= _EVERY:
+        if now - last >= every:
             last = now
             say(f"{label}: {count} of {total}")
 
@@ -110,12 +110,12 @@ def _lines(label: str, total: int) -> Callable[[int], None]:
 
 @contextlib.contextmanager
 def progress(label: str, total: int) -> Iterator[Callable[[int], None]]:
-    """Shows a progress bar if stderr is a terminal, or writes a line at times if rich is not installed. Call the
+    """Shows a progress bar if stderr is a terminal and rich is installed, or else writes a line at times. Call the
     yielded function with the amount of work done since the last call."""
     is_terminal = sys.stderr.isatty()
     console = _console(stderr=True) if is_terminal else None
     if console is None:
-        yield _lines(label, total) if is_terminal else lambda done: None
+        yield _lines(label, total, _EVERY if is_terminal else _EVERY_ELSEWHERE)
         return
     from rich.progress import Progress
 
