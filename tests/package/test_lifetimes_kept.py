@@ -22,6 +22,20 @@ def keeping(back):
     return kept
 """
 
+# Objects with one dictionary, and the results of objects that nothing but their tags keeps tagged.
+SHARING = KEEPS + """
+class C:
+    def __call__(self, x): return x
+def sharing(first):
+    other = C()
+    other.__dict__ = first.__dict__
+    return other
+def results(*objects):
+    churn()
+    return [typedcall.resolve(each, "d->d")(1.0) for each in objects]
+a = C()
+"""
+
 
 class Cycles(Process):
     def is_collected_after(self, code):
@@ -95,21 +109,15 @@ print("ok")
 
     @WITH_GIL
     def test_two_objects_with_one_dictionary(self):
-        self.runs(KEEPS + """
-class C:
-    def __call__(self, x): return x
-a, b = C(), C()
-b.__dict__ = a.__dict__
+        self.runs(SHARING + """
+b = sharing(a)
 typedcall.tag(a, "d->d", keeping(0))
 typedcall.tag(b, "d->d", plus(2))
-churn()
-assert [typedcall.resolve(each, "d->d")(1.0) for each in (a, b)] == [2.0, 3.0]
+assert results(a, b) == [2.0, 3.0]
 typedcall.add(b, "dd->d", ctypes.CFUNCTYPE(double, double, double)(lambda x, y: x - y))
-churn()
-assert typedcall.resolve(b, "d->d")(1.0) == 3.0 and typedcall.signatures(b) == ["d->d", "dd->d"]
+assert results(b) == [3.0] and typedcall.signatures(b) == ["d->d", "dd->d"]
 del b
-churn()
-assert typedcall.resolve(a, "d->d")(1.0) == 2.0
+assert results(a) == [2.0]
 del a
 churn()
 print("ok")
@@ -117,19 +125,14 @@ print("ok")
 
     @WITH_GIL
     def test_two_objects_with_one_dictionary_that_was_replaced(self):
-        self.runs(KEEPS + """
-class C:
-    def __call__(self, x): return x
-a, b = C(), C()
+        self.runs(SHARING + """
 typedcall.tag(a, "d->d", keeping(0))
 a.__dict__ = dict(a.__dict__)
-b.__dict__ = a.__dict__
+b = sharing(a)
 typedcall.tag(b, "d->d", plus(2))
-churn()
-assert [typedcall.resolve(each, "d->d")(1.0) for each in (a, b)] == [2.0, 3.0]
+assert results(a, b) == [2.0, 3.0]
 del b
-churn()
-assert typedcall.resolve(a, "d->d")(1.0) == 2.0
+assert results(a) == [2.0]
 del a
 churn()
 print("ok")
@@ -137,43 +140,33 @@ print("ok")
 
     @WITH_GIL
     def test_many_objects_with_one_dictionary(self):
-        self.runs(KEEPS + """
-class C:
-    def __call__(self, x): return x
-first = C()
-typedcall.tag(first, "d->d", plus(1))
+        self.runs(SHARING + """
+typedcall.tag(a, "d->d", plus(1))
 kept = []
 for i in range(20):
-    other = C()
-    other.__dict__ = first.__dict__
     callback = plus(2)
     kept.append(weakref.ref(callback))
-    typedcall.tag(other, "d->d", callback)
-    del other, callback
+    typedcall.tag(sharing(a), "d->d", callback)
+    del callback
 churn()
 assert [each() for each in kept] == [None] * 20, kept
-assert typedcall.resolve(first, "d->d")(1.0) == 2.0
+assert results(a) == [2.0]
 print("ok")
 """, "ok")
 
     @WITH_GIL
     def test_an_object_outlives_another_with_its_dictionary(self):
-        self.runs(KEEPS + """
-class C:
-    def __call__(self, x): return x
-a, b = C(), C()
-b.__dict__ = a.__dict__
+        self.runs(SHARING + """
+b = sharing(a)
 typedcall.tag(a, "d->d", plus(1))
 typedcall.tag(b, "d->d", plus(2))
 del a
-churn()
-assert typedcall.resolve(b, "d->d")(1.0) == 3.0
+assert results(b) == [3.0]
 typedcall.untag(b)
 back = lambda x, back=b: x + 4
 typedcall.tag(b, "d->d", Callback(back))
 del back
-churn()
-assert typedcall.resolve(b, "d->d")(1.0) == 5.0
+assert results(b) == [5.0]
 gone = weakref.ref(b)
 del b
 churn()
