@@ -53,25 +53,18 @@ def own_entries(f: Any) -> list[Entry]:
 _tags: IdentityTable[tuple[list[Row] | None, Any]] = IdentityTable()
 
 
-def _tag(f: Any, rows: list[Row], kept: Any) -> bool:
-    """Like _native.tag(), but explains a conflict. This is a short function, because CPython's interpreter needs memory
-    for the position of an exception in a long one, and loops forever if there is none."""
-    try:
-        return _native.tag(f, rows, kept)
-    except ValueError as error:
-        raise _explained(error, f, rows) from None
-
-
-def _explained(error: ValueError, f: Any, rows: list[Row]) -> ValueError:
+def _conflict(f: Any, rows: list[Row], text: str) -> ValueError:
+    """Returns the exception for a different tag, with `text` if that tag cannot be shown."""
     present = own_entries(f)
     present = [entry for entry in present if entry.place == present[0].place]
-    is_conflict = "is tagged already: " in str(error) and list(map(row_of, present)) not in ([], rows)
-    return conflict(f, present, rows) if is_conflict else error
+    return ValueError(text) if list(map(row_of, present)) in ([], rows) else conflict(f, present, rows)
 
 
 def tag(f: Any, rows: list[Row], kept: Any) -> None:
     """See _native.tag()."""
-    is_new = _tag(f, rows, kept)
+    is_new = _native.tag(f, rows, kept)
+    if isinstance(is_new, str):
+        raise _conflict(f, rows, is_new)
     if _native.kept_by(f) is not None:
         kept = None  # `f` already keeps the objects, and this table never frees any
     if not is_new:

@@ -157,9 +157,7 @@ PyObject *make_function(PyObject *module, PyObject *callable, PyObject *signatur
 }
 
 PyObject *tag(PyObject *module, PyObject *callable, PyObject *rows, PyObject *keep_alive) {
-  const int taken =
-      typedcall::python::tag_callable(interface_of(module), callable, rows, keep_alive);
-  return taken < 0 ? nullptr : PyBool_FromLong(taken);
+  return typedcall::python::tag_callable(interface_of(module), callable, rows, keep_alive);
 }
 
 PyObject *untag(PyObject *module, PyObject *callable) {
@@ -281,7 +279,8 @@ typedcall::method_table methods{
                        "A TypedFunction of an entry."),
     def<tag>("tag", takes_self, positional("callable"), positional("rows"),
              positional("keep_alive"),
-             "Publishes (signature, flags, address) rows. False if they are there already."),
+             "Publishes (signature, flags, address) rows. False if they are there already. Returns "
+             "a text if there are others."),
     def<untag>("untag", takes_self, positional("callable"),
                "Removes the tag. False if there was none."),
     def<typedcall::python::kept_by>(

@@ -70,20 +70,41 @@ inline PyNativeCallableTable *make_table(PyObject *rows) {
 /// readers.
 inline void free_table(const void *table) { std::free(const_cast<void *>(table)); }
 
+/// Returns the text of the pending exception, and clears it. Returns null with an exception set if
+/// memory runs out.
+inline PyObject *take_text() {
+  PyObject *kind, *raised, *traceback;
+  PyErr_Fetch(&kind, &raised, &traceback);
+  PyObject *const before = kind;
+  PyErr_NormalizeException(&kind, &raised, &traceback);
+  if (kind != before) {
+    PyErr_Restore(kind, raised, traceback);
+    return nullptr;
+  }
+  const object_ref owned[] = {object_ref::steal(kind), object_ref::steal(raised),
+                              object_ref::steal(traceback)};
+  return PyObject_Str(raised);
+}
+
 /// Tags the callable's PyMethodDef, or the object if it has none. `keep_alive` may be None. Returns
-/// 1 or 2 if the tag is new, and 0 if an equal tag exists, which then also keeps `keep_alive`
-/// alive. On failure, returns -1 with an exception set.
-inline int tag_callable(const PyTypedcall_Interface *interface, PyObject *callable, PyObject *rows,
-                        PyObject *keep_alive) {
+/// True if the tag is new, and False if an equal tag exists, which then also keeps `keep_alive`
+/// alive. If a different tag exists, returns a text about the difference. On failure, returns null
+/// with an exception set.
+inline PyObject *tag_callable(const PyTypedcall_Interface *interface, PyObject *callable,
+                              PyObject *rows, PyObject *keep_alive) {
   if (keep_alive == Py_None) keep_alive = nullptr;
   PyNativeCallableTable *const made = make_table(rows);
-  if (made == nullptr) return -1;
-  const bool has_def = PyTypedMethod_DefOf(callable) != nullptr;
+  if (made == nullptr) return nullptr;
+  const PyMethodDef *const def = PyTypedMethod_DefOf(callable);
+  const char *const name = def != nullptr ? def->ml_name : Py_TYPE(callable)->tp_name;
   const auto publish =
-      has_def ? PyTypedMethod_Internal_TagCallable : PyNativeCallable_Internal_TagObject;
-  const int taken = publish(interface, callable, made, free_table, keep_alive);
+      def != nullptr ? PyTypedMethod_Internal_TagCallable : PyNativeCallable_Internal_TagObject;
+  const bool is_valid = PyNativeCallable_CheckTable(made, name) == 0;
+  const int taken = is_valid ? publish(interface, callable, made, free_table, keep_alive) : -1;
   if (taken != 1) free_table(made);
-  return taken;
+  if (taken >= 0) return PyBool_FromLong(taken);
+  // A valid table raises ValueError only for a conflict.
+  return is_valid && PyErr_ExceptionMatches(PyExc_ValueError) ? take_text() : nullptr;
 }
 
 /// Returns a new reference to the object that the callable keeps alive for its tags, or to None if
