@@ -14,11 +14,8 @@ import sys
 NAME = "typedcall_provider.h"
 GUARD = "TYPEDCALL_PROVIDER_SINGLE_FILE_H_"
 
-# Headers that a provider includes. The headers that these include are added. Types on PyPy have no slots.
-ROOTS = [
-    "typedcall/tag_array.h",
-    "typedcall/typed_entry.h",
-]
+# The header that a provider includes. The headers that these include are added. Types on PyPy have no slots.
+ROOTS = ["typedcall/tag.h"]
 NOT_ON_PYPY = "#ifndef PYPY_VERSION"
 # This header comes before the file's guard, because it checks for another copy.
 VERSION = "core/version.h"

@@ -10,8 +10,8 @@
 #endif
 
 #include "core/platform.h"
+#include "typedcall/tag/array.h"
 #include "typedcall/tag/native_table.h"
-#include "typedcall/typed_entry.h"
 #include "typedcall/typed_method.h"
 #ifdef PYPY_VERSION  // there is no side table
 #include "typedcall/tag/on_pypy.h"
@@ -29,38 +29,10 @@ extern "C" {
 //
 //   what you have                              what tags it
 //   defs by PyTypedMethod_METHOD_DEF           PyTypedMethod_AddTags, when the module is executed
-//   an array that a generator wrote            PyTypedMethod_TagArray (tag_array.h), then AddTags
+//   an array that a generator wrote            PyTypedMethod_TagArray (tag/array.h), then AddTags
 //   a callable of another module               PyTypedMethod_TagCallable
 //   a PyMethodDef and the object that owns it  PyTypedMethod_TagDef, PyTypedMethod_UntagDef
 //   an object that has no PyMethodDef          PyNativeCallable_TagObject, _UntagObject
-
-/// True if two tables have the same signatures, flags and addresses, in the same order. GIL: none.
-static inline int PyNativeCallable_TablesAreEqual(const PyNativeCallableTable *a,
-                                                  const PyNativeCallableTable *b) {
-  if (a->count != b->count) return 0;
-  const PyNativeCallableEntry *x = a->entries, *y = b->entries;
-  for (Py_ssize_t i = 0; i < a->count; ++i, ++x, ++y) {
-    if (!PyNativeCallable_EntriesAreEqual(x, y)) return 0;
-  }
-  return 1;
-}
-
-// Sets a ValueError that shows the first difference between two tables.
-static inline TYPEDCALL_COLD void PyNativeCallable_Internal_SetConflict(
-    const char *name, const PyNativeCallableTable *other, const PyNativeCallableTable *table) {
-  Py_ssize_t i = 0;
-  while (i < other->count - 1 && i < table->count - 1 &&
-         PyNativeCallable_EntriesAreEqual(&other->entries[i], &table->entries[i])) {
-    ++i;
-  }
-  const PyNativeCallableEntry *existing = &other->entries[i], *offered = &table->entries[i];
-  PyErr_Format(PyExc_ValueError,
-               "%.100s is tagged already: '%.100s' at %p, flags %x (overload %zd of %zd), stands, "
-               "'%.100s' at %p, flags %x (of %zd), was offered",
-               name, existing->signature, existing->funcptr, (int)existing->flags, i + 1,
-               other->count, offered->signature, offered->funcptr, (int)offered->flags,
-               table->count);
-}
 
 #ifndef PYPY_VERSION
 static inline int PyNativeCallable_Internal_AreEqual(const void *a, const void *b) {
@@ -232,30 +204,6 @@ static inline int PyTypedMethod_TagCallable(const PyTypedcall_Interface *interfa
 }
 
 #endif  // PYPY_VERSION
-
-// Returns 0 if PyPy's fields are empty or match an entry, or -1 with ValueError set. The flags must
-// also match, because PyPy does not read them.
-static inline int PyTypedMethod_Internal_CheckPyPy(const PyTypedMethodMetadata *metadata) {
-  PyNativeCallableEntry entry;
-  char signature[PyTypedMethod_PYPY_LENGTH];
-  const uintptr_t protocol = PyNativeCallable_MAY_RAISE | PyNativeCallable_ERROR_IS_NEG_ZERO |
-                             PyNativeCallable_RETURNS_STATUS | PyNativeCallable_TAKES_SELF |
-                             PyNativeCallable_FALLS_BACK;
-  const PyPyTypedMethodMetadata *pypy = &metadata->pypy;
-  if (pypy->arg_types == NULL || pypy->arg_types[0] == PyTypedMethod_NOT_FOR_PYPY) return 0;
-  if (PyTypedMethod_Internal_Spell(pypy->arg_types, PyNativeSignature_MAX_ARGS, pypy->ret_type,
-                                   pypy->underlying_func, &entry, signature)) {
-    const PyNativeCallableEntry *offered = metadata->table->entries;
-    for (Py_ssize_t i = 0; i < metadata->table->count; ++i, ++offered) {
-      if (offered->funcptr == entry.funcptr && strcmp(offered->signature, signature) == 0 &&
-          ((offered->flags ^ entry.flags) & protocol) == 0) {
-        return 0;
-      }
-    }
-  }
-  PyErr_Format(PyExc_ValueError, "%.100s: PyPy's type codes contradict the entries", pypy->ml_name);
-  return -1;
-}
 
 #if TYPEDCALL_INTERNAL_IS_DECLARED  // defined in typedcall/separate.cc
 #define PyTypedMethod_AddTags TYPEDCALL_INTERNAL_EXTERNAL(PyTypedMethod_AddTags)

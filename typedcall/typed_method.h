@@ -14,6 +14,7 @@
 
 #include "typedcall/native_callable.h"
 #include "typedcall/signature.h"
+#include "typedcall/typed_method/typed_entry.h"
 // This header must come after Python.h.
 #include <string.h>
 
@@ -240,8 +241,8 @@ static inline int PyTypedMethod_ReadPyPy(const PyMethodDef *def, PyNativeCallabl
 //   return PyTypedMethod_AddTags(module, methods, typed);
 //
 // An array in Py_tp_methods is tagged in the same way, with the new type instead of the module.
-// With typedcall/typed_entry.h, the compiler checks the functions of entries. typedcall/tag_array.h
-// tags existing defs.
+// With PyTypedMethod_ENTRY (typed_method/typed_entry.h), the compiler checks the functions of
+// entries. typedcall/tag.h tags existing defs.
 
 /// The flag bits that are set in defs. Since 3.11, CPython's specialised calls compare `ml_flags`
 /// for equality, for example with METH_O. With an unknown bit this comparison fails. Each call then

@@ -1,6 +1,6 @@
 // A typed module in C for the limited API of 3.12, or for abi3t. The limited API has no side table,
 // so consumers find the functions by sibling symbols.
-#include "typedcall/typed_entry.h"
+#include "typedcall/typed_method.h"
 // After Python.h.
 #include <math.h>
 

@@ -1,7 +1,7 @@
 // A typed module in C++ for the limited API. It is a provider like angles.c, and also a consumer.
 // It uses only the C99 headers.
 #include "typedcall/native_callable.h"
-#include "typedcall/typed_entry.h"
+#include "typedcall/typed_method.h"
 
 namespace {
 

@@ -3,8 +3,7 @@
 #ifndef TYPEDCALL_TESTS_C_PROVIDER_C_PROVIDER_H_
 #define TYPEDCALL_TESTS_C_PROVIDER_C_PROVIDER_H_
 
-#include "typedcall/tag_array.h"
-#include "typedcall/typed_entry.h"
+#include "typedcall/tag.h"
 
 #define NAME_TEXT_(name) #name
 #define NAME_TEXT(name) NAME_TEXT_(name)

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "typedcall/typed_entry.h"
+#include "typedcall/typed_method.h"
 
 // clang-format off
 #define LONGEST /* 99 bytes */ \

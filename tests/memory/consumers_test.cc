@@ -15,7 +15,6 @@
 #include "typedcall/loop.h"
 #include "typedcall/native_callable_slot.h"
 #include "typedcall/tag.h"
-#include "typedcall/tag_array.h"
 
 // When memory runs out, dict.setdefault of free-threaded CPython reports success without adding the
 // item.

@@ -9,7 +9,7 @@ numba = adapter_support.library("numba")
 
 BUILT = """
 #include <Python.h>
-#include "typedcall/typed_entry.h"
+#include "typedcall/typed_method.h"
 
 static {type} half({type} x) {{ return x / 2; }}
 

@@ -236,8 +236,8 @@ class Refused(support.InAFolder):
 
     def test_what_providers_include_compiles_alone_and_clean(self):
         strict = ("-Wall", "-Wextra", "-Werror", "-isystem", support.python_include())
-        for header in ("typed_method.h", "typed_entry.h", "tag.h", "tag_array.h", "signature.h",
-                       "native_callable.h", "entry_view.h", "overload_choice.h"):
+        for header in ("typed_method.h", "tag.h", "signature.h", "native_callable.h", "entry_view.h",
+                       "overload_choice.h"):
             text = '#include "typedcall/%s"\n' % header
             for language in ("c", "c++"):
                 status, output = self.compile(text, *strict, language=language)

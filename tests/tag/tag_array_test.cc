@@ -1,5 +1,5 @@
 // Tests tagging the defs of an array in place.
-#include "typedcall/tag_array.h"
+#include "typedcall/tag.h"
 
 #include <cstring>
 #include <string>

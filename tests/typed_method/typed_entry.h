@@ -3,7 +3,7 @@
 #ifndef TYPEDCALL_TESTS_TYPED_METHOD_TYPED_ENTRY_H_
 #define TYPEDCALL_TESTS_TYPED_METHOD_TYPED_ENTRY_H_
 
-#include "typedcall/typed_entry.h"
+#include "typedcall/typed_method.h"
 
 #include <string.h>
 

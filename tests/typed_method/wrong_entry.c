@@ -1,6 +1,6 @@
 /* An entry of FUNCTION with the codes CODES. test_wrong_entry.py compiles this file with right and
  * wrong codes. */
-#include "typedcall/typed_entry.h"
+#include "typedcall/typed_method.h"
 
 static double scale(double x, long factor) { return x * (double)factor; }
 static double sum(const double *values, Py_ssize_t count) { return count > 0 ? values[0] : 0; }

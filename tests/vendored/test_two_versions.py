@@ -44,17 +44,17 @@ class TwoVersions(compilers.Compiling):
         self.check(OTHERS, OURS)
 
     def test_among_the_headers(self):
-        for header in ("typedcall/tag_array.h", "typedcall/typed_method.h", "core/custom_slots.h",
+        for header in ("typedcall/tag.h", "typedcall/typed_method.h", "core/custom_slots.h",
                        "core/extensible_type.h", "typedcall/signature.h", "typedcall/sibling_symbol.h"):
             self.check(OTHERS, header)
             self.check(header, OTHERS)
 
     def test_a_copy_from_before_there_was_a_version(self):
-        for second in (OURS, "typedcall/tag_array.h", "core/custom_slots.h", "typedcall/signature/type_codes.h"):
+        for second in (OURS, "typedcall/tag.h", "core/custom_slots.h", "typedcall/signature/type_codes.h"):
             self.check(BEFORE, second)
 
     def test_of_one_version(self):
-        ended = self.compile([OURS, "typedcall/tag_array.h", OURS], "c", "c99")
+        ended = self.compile([OURS, "typedcall/tag.h", OURS], "c", "c99")
         errors = re.findall(r"error: (.*)", ended.err)
         self.assertEqual(len(errors), 1, ended.err)
         self.assertIn("nothing_of_that_name", errors[0])

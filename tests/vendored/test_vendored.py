@@ -123,13 +123,12 @@ class Vendored(compilers.Compiling):
     def test_twice_and_among_the_headers(self):
         single = "typedcall_provider.h"
         self.check_together(single, single, languages=LANGUAGES)
-        for header in ("typedcall/tag_array.h", "typedcall/typed_method.h", "core/custom_slots.h",
+        for header in ("typedcall/tag.h", "typedcall/typed_method.h", "core/custom_slots.h",
                        "typedcall/sibling_symbol.h"):
             self.check_together(single, header)
             self.check_together(header, single)
-        self.check_together("typedcall/tag_array.h", "typedcall/sibling_symbol.h",
-                            "typedcall/typed_entry.h")
-        self.check_together("typedcall/signature/type_codes.h", single, "typedcall/typed_entry.h", single)
+        self.check_together("typedcall/tag.h", "typedcall/sibling_symbol.h", "typedcall/typed_method.h")
+        self.check_together("typedcall/signature/type_codes.h", single, "typedcall/typed_method.h", single)
 
     def test_a_second_copy(self):
         shutil.copy(SINGLE, self.path("other_copy.h"))
@@ -245,5 +244,5 @@ class Refusals(compilers.Compiling):
         ended = self.amalgamate(platform='#ifndef A_\n#define A_\n#include "core/slot_id.h"\n'
                                          '#endif  // A_\n')
         self.assertEqual(ended.status, 1)
-        self.assertRegex(ended.out, r"core/\w+\.h includes itself: typedcall/tag_array\.h -> .*"
+        self.assertRegex(ended.out, r"core/\w+\.h includes itself: typedcall/tag\.h -> .*"
                                        r"core/slot_id\.h -> core/platform\.h")

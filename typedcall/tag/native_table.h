@@ -82,6 +82,34 @@ static inline int PyNativeCallable_EntriesAreEqual(const PyNativeCallableEntry *
          strcmp(a->signature, b->signature) == 0;
 }
 
+/// True if two tables have the same signatures, flags and addresses, in the same order. GIL: none.
+static inline int PyNativeCallable_TablesAreEqual(const PyNativeCallableTable *a,
+                                                  const PyNativeCallableTable *b) {
+  if (a->count != b->count) return 0;
+  const PyNativeCallableEntry *x = a->entries, *y = b->entries;
+  for (Py_ssize_t i = 0; i < a->count; ++i, ++x, ++y) {
+    if (!PyNativeCallable_EntriesAreEqual(x, y)) return 0;
+  }
+  return 1;
+}
+
+// Sets a ValueError that shows the first difference between two tables.
+static inline TYPEDCALL_COLD void PyNativeCallable_Internal_SetConflict(
+    const char *name, const PyNativeCallableTable *other, const PyNativeCallableTable *table) {
+  Py_ssize_t i = 0;
+  while (i < other->count - 1 && i < table->count - 1 &&
+         PyNativeCallable_EntriesAreEqual(&other->entries[i], &table->entries[i])) {
+    ++i;
+  }
+  const PyNativeCallableEntry *existing = &other->entries[i], *offered = &table->entries[i];
+  PyErr_Format(PyExc_ValueError,
+               "%.100s is tagged already: '%.100s' at %p, flags %x (overload %zd of %zd), stands, "
+               "'%.100s' at %p, flags %x (of %zd), was offered",
+               name, existing->signature, existing->funcptr, (int)existing->flags, i + 1,
+               other->count, offered->signature, offered->funcptr, (int)offered->flags,
+               table->count);
+}
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,6 +1,5 @@
 /* Typed functions made with the C macros. The wrappers and the C functions count their calls. */
-#include "typedcall/tag_array.h"
-#include "typedcall/typed_entry.h"
+#include "typedcall/tag.h"
 
 static long native_calls = 0, boxed_calls = 0;
 

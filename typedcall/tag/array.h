@@ -1,12 +1,10 @@
 // Tags the defs in an existing method array by changing their names and flags, before any function
-// is made from the array. For arrays in other modules, use typedcall/tag.h. Source: docs/ABI.md,
-// section 4.
-#include "core/version.h"
-
+// is made from the array. Included by typedcall/tag.h. Source: docs/ABI.md, section 4.
 #ifndef TYPEDCALL_TAG_ARRAY_H_
 #define TYPEDCALL_TAG_ARRAY_H_
 
-#include "typedcall/tag.h"
+#include "typedcall/tag/native_table.h"
+#include "typedcall/typed_method.h"
 
 #include <string.h>
 
@@ -14,7 +12,7 @@
 extern "C" {
 #endif
 
-// Use this header for arrays that should not be edited, such as generated code:
+// For arrays that should not be edited, such as generated code:
 //
 //   static PyMethodDef methods[] = {{"inc", inc, METH_O, "Add one."}, {NULL, NULL, 0, NULL}};
 //
@@ -25,6 +23,30 @@ extern "C" {
 //     if (PyTypedMethod_TagArray(methods, typed) < 0) return NULL;
 //     return PyModuleDef_Init(&definition);  // its Py_mod_exec calls PyTypedMethod_AddTags
 //   }
+
+// Returns 0 if PyPy's fields are empty or match an entry, or -1 with ValueError set. The flags must
+// also match, because PyPy does not read them.
+static inline int PyTypedMethod_Internal_CheckPyPy(const PyTypedMethodMetadata *metadata) {
+  PyNativeCallableEntry entry;
+  char signature[PyTypedMethod_PYPY_LENGTH];
+  const uintptr_t protocol = PyNativeCallable_MAY_RAISE | PyNativeCallable_ERROR_IS_NEG_ZERO |
+                             PyNativeCallable_RETURNS_STATUS | PyNativeCallable_TAKES_SELF |
+                             PyNativeCallable_FALLS_BACK;
+  const PyPyTypedMethodMetadata *pypy = &metadata->pypy;
+  if (pypy->arg_types == NULL || pypy->arg_types[0] == PyTypedMethod_NOT_FOR_PYPY) return 0;
+  if (PyTypedMethod_Internal_Spell(pypy->arg_types, PyNativeSignature_MAX_ARGS, pypy->ret_type,
+                                   pypy->underlying_func, &entry, signature)) {
+    const PyNativeCallableEntry *offered = metadata->table->entries;
+    for (Py_ssize_t i = 0; i < metadata->table->count; ++i, ++offered) {
+      if (offered->funcptr == entry.funcptr && strcmp(offered->signature, signature) == 0 &&
+          ((offered->flags ^ entry.flags) & protocol) == 0) {
+        return 0;
+      }
+    }
+  }
+  PyErr_Format(PyExc_ValueError, "%.100s: PyPy's type codes contradict the entries", pypy->ml_name);
+  return -1;
+}
 
 // Returns 0 if the metadata are valid, or -1 with ValueError set.
 static inline int PyTypedMethod_Internal_CheckMetadata(const PyTypedMethodMetadata *metadata) {

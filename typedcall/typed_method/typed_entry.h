@@ -1,11 +1,10 @@
 // PyTypedMethod_ENTRY makes an entry for a C function. The compiler checks that the function has
-// the type in the signature.
-#include "core/version.h"
+// the type in the signature. Included by typedcall/typed_method.h.
+#ifndef TYPEDCALL_TYPED_METHOD_TYPED_ENTRY_H_
+#define TYPEDCALL_TYPED_METHOD_TYPED_ENTRY_H_
 
-#ifndef TYPEDCALL_TYPED_ENTRY_H_
-#define TYPEDCALL_TYPED_ENTRY_H_
-
-#include "typedcall/typed_method.h"
+#include "core/platform.h"
+#include "typedcall/signature/type_codes.h"
 
 // The compiler cannot check an entry like {"dl->d", 0, (void *)f}. The following entry compiles
 // only if `f_impl` is `double f_impl(double, long)`:
@@ -176,4 +175,4 @@ PyNativeType_LIST(PyTypedMethod_Internal_ROW)
 #define PyTypedMethod_Internal_SECOND_OF(first, second, ...) second
 #define PyTypedMethod_Internal_IS_VOID _,
 
-#endif  // TYPEDCALL_TYPED_ENTRY_H_
+#endif  // TYPEDCALL_TYPED_METHOD_TYPED_ENTRY_H_
