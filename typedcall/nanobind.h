@@ -8,9 +8,9 @@
 #include <nanobind/nanobind.h>
 
 // These headers must come after Python.h.
+#include "typedcall/base/effects.h"
 #include "typedcall/base/namespace.h"
 #include "typedcall/binding/tagged_function.h"
-#include "typedcall/provider/effects.h"
 
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {

@@ -38,8 +38,8 @@ ARROWS = {
                   "typedcall/callback", "typedcall/calling", "typedcall/loop", "typedcall/binding"],
     # The compiled modules of the Python package.
     "typedcall/python": ["typedcall", "typedcall base", "typedcall/tag",
-                         "typedcall/convert", "typedcall/provider", "typedcall/resolve",
-                         "typedcall/callback", "typedcall/calling"],
+                         "typedcall/convert", "typedcall/resolve", "typedcall/callback",
+                         "typedcall/calling"],
 }
 # Top-level headers that docs/reference omits.
 WITHOUT_REFERENCE = {

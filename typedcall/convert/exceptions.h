@@ -103,6 +103,14 @@ TYPEDCALL_HIDDEN void set_exception_translator(void (*translate)()) {
 
 namespace internal {
 
+// Not marked cold, because every wrapper would then have a cold part. Returns NULL, so that callers
+// can make a tail call.
+TYPEDCALL_OUT_OF_LINE inline PyObject *set_wrong_count(const char *function, std::size_t wanted,
+                                                       std::size_t given) {
+  return PyErr_Format(PyExc_TypeError, "%s() takes exactly %zu argument%s (%zu given)", function,
+                      wanted, wanted == 1 ? "" : "s", given);
+}
+
 /// Turns the C++ exception being handled into a Python exception. GIL: held.
 TYPEDCALL_COLD TYPEDCALL_HIDDEN void set_error_from_exception(const translation *of);
 

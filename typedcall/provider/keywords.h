@@ -14,14 +14,6 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-// Not marked cold, because every wrapper would then have a cold part. Returns NULL, so that callers
-// can make a tail call.
-TYPEDCALL_OUT_OF_LINE inline PyObject *set_wrong_count(const char *function, std::size_t wanted,
-                                                       std::size_t given) {
-  return PyErr_Format(PyExc_TypeError, "%s() takes exactly %zu argument%s (%zu given)", function,
-                      wanted, wanted == 1 ? "" : "s", given);
-}
-
 /// Adds the name of the argument to the exception that its conversion raised. An exception with a
 /// traceback comes from a method of the argument and is not changed.
 TYPEDCALL_COLD TYPEDCALL_HIDDEN void name_argument(const parameter_list &parameters,

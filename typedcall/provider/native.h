@@ -3,13 +3,13 @@
 #ifndef TYPEDCALL_PROVIDER_NATIVE_H_
 #define TYPEDCALL_PROVIDER_NATIVE_H_
 
+#include "typedcall/base/effects.h"
 #include "typedcall/base/error_value.h"
 #include "typedcall/base/namespace.h"
 #include "typedcall/base/signature_of.h"
 #include "typedcall/convert/c_type.h"
 #include "typedcall/convert/exceptions.h"
 #include "typedcall/entry_view.h"
-#include "typedcall/provider/effects.h"
 
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {

@@ -15,7 +15,7 @@
 #include "typedcall/base/gil.h"
 #include "typedcall/base/stack.h"
 #include "typedcall/calling/entry.h"
-#include "typedcall/provider/keywords.h"
+#include "typedcall/convert/exceptions.h"
 #include "typedcall/resolve/request.h"
 #include "typedcall/signature.h"
 

@@ -1,7 +1,7 @@
 // Properties of a function that its type does not show. They can be combined: typedcall::pure |
 // typedcall::thread_safe.
-#ifndef TYPEDCALL_PROVIDER_EFFECTS_H_
-#define TYPEDCALL_PROVIDER_EFFECTS_H_
+#ifndef TYPEDCALL_BASE_EFFECTS_H_
+#define TYPEDCALL_BASE_EFFECTS_H_
 
 #include <cstdint>
 
@@ -85,4 +85,4 @@ inline constexpr effects<internal::of_static> static_method{};
 }  // namespace TYPEDCALL_LAYOUT
 }  // namespace typedcall
 
-#endif  // TYPEDCALL_PROVIDER_EFFECTS_H_
+#endif  // TYPEDCALL_BASE_EFFECTS_H_
