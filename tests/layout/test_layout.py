@@ -26,7 +26,7 @@ ARROWS = {
     "typedcall base": ["core", "typedcall/signature", "typedcall/typed_method"],
     "typedcall/tag": ["core", "typedcall base"],
     "typedcall/convert": ["typedcall base"],
-    "typedcall/provider": ["core", "typedcall base", "typedcall/convert"],
+    "typedcall/provider": ["core", "typedcall base", "typedcall/convert", "typedcall"],
     "typedcall/resolve": ["core", "typedcall base", "typedcall/tag", "typedcall/convert"],
     "typedcall/invoke": ["typedcall base"],
     "typedcall/callback": ["typedcall base"],

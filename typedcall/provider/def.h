@@ -1,4 +1,4 @@
-// typedcall::def makes an element of a method table from a C++ function.
+// Makes a method def from C++ functions and the extras after the name.
 #ifndef TYPEDCALL_PROVIDER_DEF_H_
 #define TYPEDCALL_PROVIDER_DEF_H_
 
@@ -194,107 +194,55 @@ TYPEDCALL_IN_LINE inline void add_functions(method *made, type_list<First, Rest.
   if constexpr (is_overloaded || First::arity > 1) made->called = &wrapper::name;
 }
 
-}  // namespace internal
-
-/// Replaces each pointer and the Py_ssize_t after it with one Python argument, a buffer. For
-/// `double norm(const double *, Py_ssize_t)`, `def<spans<norm>>("norm")` offers "*kd->d". A
-/// `const char *` becomes a text.
-template <auto Function>
-inline constexpr auto spans = &internal::spanned_function<Function>::call;
-
-/// Returns a method def for one function, or for several functions as overloads: def<inc>("inc"),
-/// def<abs_long, abs_double>("abs"). `name` is a string literal of at most 99 bytes. The name may
-/// be followed by these extras, in any order:
-///
-/// - effects (effects.h), combined with `|`. They apply to all overloads;
-/// - the documentation, a string literal. A text signature (`inspect.signature`) or a list of
-///   overloads is added, unless the documentation starts with a text signature ("name($module, x,
-///   /)\n--\n\n");
-/// - typedcall::otherwise<slow> (falls_back.h), for a single function that falls back. If the
-///   function has no result, `slow` computes Python's result;
-/// - the names and defaults of all parameters, in order (parameter.h): def<power>("power",
-///   typedcall::positional("x"), typedcall::arg("y") = 2.0). Overloads share names and defaults,
-///   and must have the same number of parameters. Parameters after typedcall::keyword_only are
-///   passed by name only.
-///
-/// A function is also offered without the last parameters if they have defaults. For example, the
-/// function power above is offered as `dd->d` and, with y = 2.0, as `d->d`. If several overloads
-/// then take the same arguments, only the first is offered.
-///
-/// A single function takes every argument that can be converted to its parameters (convert.h,
-/// argument.h). Overloads with exactly the types of the arguments are preferred. Next come
-/// overloads that take base classes of these types (an int for a bool), and then overloads that
-/// require conversions. An overload is only as good as its worst argument. Passing an object as
-/// `PyObject *` is a conversion.
-///
-/// For a Python float, `double` is preferred to `float`.
-///
-/// Overloads whose integers differ only in width or sign have equal ranks. If an int is out of
-/// range for an overload, the next overload is tried. For example, with def<f32, f64>("f"), f(1)
-/// calls f32 and f(1 << 40) calls f64. An int that was out of range is not converted to a floating
-/// type, because this would lose digits. If no overload is left, OverflowError is raised. The next
-/// overload is also tried if an object does not export a suitable buffer. Exceptions from
-/// `__index__`, `__float__`, `__complex__` or `__buffer__` (except BufferError) propagate. These
-/// methods may be called once for each overload that is tried.
-///
-/// Two defs of the same functions share a wrapper, so the error messages of both contain the name
-/// of only one of them.
-///
-/// For the types, see c_type.h. For Python callers, (complex) `long double` results are rounded.
-/// Entries of such functions have PyNativeCallable_DIFFERS. If `Py_ssize_t` is long and `size_t` is
-/// unsigned long, the signature contains `l` and `L`. These codes also match requests for `n` and
-/// `N`.
-///
-/// A function that may throw may also set a Python exception and return any value. Use `nothrow`
-/// for a function that does not throw but runs Python code. If such a function were `noexcept`, the
-/// process could be terminated when the interpreter ends (see gil.h).
-template <auto... Functions, std::size_t Length, class... Extras, class File = internal::this_file>
-TYPEDCALL_IN_LINE inline method def(const char (&name)[Length], const Extras &...extras) {
-  static_assert(!(internal::may_be_function<Extras> || ...),
+/// Checks the extras, and makes the def.
+template <class File, auto... Functions, std::size_t Length, class... Extras>
+TYPEDCALL_IN_LINE inline method make_def(const char (&name)[Length], const Extras &...extras) {
+  static_assert(!(may_be_function<Extras> || ...),
                 "typedcall: a method is made from a function pointer in angle brackets: constexpr "
                 "auto f = +[](long x) noexcept { ... }; def<f>(\"f\")");
-  static_assert(((internal::is_known_extra<Extras> || internal::may_be_function<Extras>)&&...),
+  static_assert(((is_known_extra<Extras> || may_be_function<Extras>)&&...),
                 "typedcall: only effects, documentation, arg(), positional(), keyword_only and "
                 "otherwise<> may follow the name");
-  static_assert((0 + ... + (internal::is_doc<Extras> ? 1 : 0)) < 2,
+  static_assert((0 + ... + (is_doc<Extras> ? 1 : 0)) < 2,
                 "typedcall: a def has only one documentation string; write the name of a parameter "
                 "as typedcall::arg(\"x\")");
   static_assert(
-      (0 + ... + (internal::is_keyword_only<Extras> ? 1 : 0)) < 2,
+      (0 + ... + (is_keyword_only<Extras> ? 1 : 0)) < 2,
       "typedcall: keyword_only may appear only once in a def, before all parameters that are "
       "passed by name only");
   static_assert(
-      !(internal::is_keyword_only<Extras> || ...) || internal::any_by_name_only<Extras...>(),
+      !(is_keyword_only<Extras> || ...) || any_by_name_only<Extras...>(),
       "typedcall: keyword_only must precede a parameter: keyword_only, typedcall::arg(\"x\")");
   static_assert(sizeof...(Functions) > 0, "typedcall: name the function: def<inc>(\"inc\")");
   static_assert(Length <= sizeof(PyPyTypedMethodMetadata::ml_name),
                 "typedcall: the name of a typed method has at most 99 bytes");
-  constexpr std::uint64_t stated = (internal::bits_of<Extras> | ... | 0);
-  constexpr bool is_widened = (stated & internal::for_double) != 0;
-  constexpr std::uint64_t bits = stated & ~internal::for_double;
-  constexpr bool is_class = (bits & internal::of_class) != 0;
-  constexpr bool is_static = (bits & internal::of_static) != 0;
+  constexpr std::uint64_t stated = (bits_of<Extras> | ... | 0);
+  constexpr bool is_widened = (stated & for_double) != 0;
+  constexpr std::uint64_t bits = stated & ~for_double;
+  constexpr bool is_class = (bits & of_class) != 0;
+  constexpr bool is_static = (bits & of_static) != 0;
   static_assert(!is_static || (!is_class && (bits & PyNativeCallable_TAKES_SELF) == 0),
                 "typedcall: a static method has no self, neither instance nor class");
-  constexpr bool is_named = (internal::is_parameter<Extras> || ...);
-  using slow = typename internal::otherwise_among<Extras...>::type;
+  constexpr bool is_named = (is_parameter<Extras> || ...);
+  using slow = typename otherwise_among<Extras...>::type;
   static_assert(std::is_void_v<slow> || sizeof...(Functions) == 1,
                 "typedcall: overloads cannot share an otherwise<>");
 
   method made = {name};
-  using natives = internal::type_list<internal::native_for<Functions, bits, slow>...>;
-  made.join = internal::joining<slow>(natives());
-  made.file = &internal::translation_of_file<File>;
-  ((made.doc = internal::doc_among(extras, made.doc)), ...);
+  using natives = type_list<native_for<Functions, bits, slow>...>;
+  made.join = joining<slow>(natives());
+  made.file = &translation_of_file<File>;
+  ((made.doc = doc_among(extras, made.doc)), ...);
   if constexpr (is_named) {
-    internal::add_parameters_among<is_widened, natives>(&made, std::index_sequence_for<Extras...>(),
-                                                        extras...);
+    add_parameters_among<is_widened, natives>(&made, std::index_sequence_for<Extras...>(),
+                                              extras...);
   } else {
-    internal::add_functions<is_widened>(&made, natives());
+    add_functions<is_widened>(&made, natives());
   }
   return made;
 }
 
+}  // namespace internal
 }  // namespace TYPEDCALL_LAYOUT
 }  // namespace typedcall
 

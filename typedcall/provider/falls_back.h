@@ -8,23 +8,11 @@
 
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
+namespace internal {
 
+/// The type of otherwise<>.
 template <auto Function>
 struct otherwise_is {};
-
-/// Computes Python's result if the function of the def has no result:
-///
-///     std::optional<double> root(double x) noexcept;  // empty if x < 0
-///     double no_root(double x) { throw std::domain_error("a root of " + std::to_string(x)); }
-///     typedcall::def<root>("root", typedcall::otherwise<no_root>)
-///
-/// `Function` has the parameters of the def's function. It returns the same type of value, or a new
-/// reference as a `PyObject *`. It may throw or set an exception. It is called with the GIL held.
-/// Without otherwise<>, raises ValueError, or the exception of a function that throws to fall back.
-template <auto Function>
-inline constexpr otherwise_is<Function> otherwise{};
-
-namespace internal {
 
 template <class T>
 constexpr bool is_otherwise = false;

@@ -126,7 +126,7 @@ struct def_shape {
   int *pypy_arg_types;                        ///< from pypy_fields
   int pypy_ret_type;                          ///< from pypy_fields
   bool speaks_pypy;                           ///< from pypy_fields
-  argument_type direct;                       ///< see make_direct() in provider.h
+  argument_type direct;                       ///< see make_direct() in method_table.h
   const char *const *names = nullptr;         ///< parameter names, ending with null, or null
   void (*spell)(parameter_text *) = nullptr;  ///< null if the parameters have no names
   std::size_t count = 1;                      ///< the number of overloads
@@ -157,21 +157,19 @@ inline constexpr def_shape plain_shape TYPEDCALL_HIDDEN =
 template <class Def>
 inline constexpr def_shape own_shape TYPEDCALL_HIDDEN = Def::shape();
 
-}  // namespace internal
-
 /// One method def, before it is stored in a table. Made by def().
 struct method {
   const char *name;
   const char *doc = nullptr;
-  const internal::def_shape *shape = nullptr;
+  const def_shape *shape = nullptr;
   PyCFunction function = nullptr;
   void *funcptr = nullptr;  ///< the entry's address if there is only one entry
   /// The variable that holds the name for the wrapper's error messages, or null.
   const char **called = nullptr;
   const char *fault = nullptr;  ///< the reason why the def is invalid, or null
   /// Stores the exception translation of the functions' module. Null if no function throws.
-  void (*join)(const internal::translation *) = nullptr;
-  const internal::translation *file = nullptr;
+  void (*join)(const translation *) = nullptr;
+  const translation *file = nullptr;
 
   PyNativeCallableEntry entry(std::size_t at) const {
     if (shape->table == nullptr) return {shape->signature, shape->effects, funcptr};
@@ -179,6 +177,7 @@ struct method {
   }
 };
 
+}  // namespace internal
 }  // namespace TYPEDCALL_LAYOUT
 }  // namespace typedcall
 

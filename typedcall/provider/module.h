@@ -1,5 +1,4 @@
-// TYPEDCALL_MODULE and its variants, which define the PyInit function of a module. Included by
-// typedcall/provider.h.
+// The module state, and the parts of TYPEDCALL_MODULE and its variants.
 #ifndef TYPEDCALL_PROVIDER_MODULE_H_
 #define TYPEDCALL_PROVIDER_MODULE_H_
 
@@ -23,39 +22,6 @@
 
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
-
-/// The base class of a module's state, for TYPEDCALL_MODULE_STATE. Derived classes may replace its
-/// members.
-///
-///     struct state : typedcall::module_state {
-///       typedcall::object_ref cache;
-///       int exec(PyObject *module) {  // returns 0, or -1 with an exception; may throw
-///         cache = typedcall::object_ref::steal(PyDict_New());
-///         return cache ? 0 : -1;
-///       }
-///       int traverse(visitproc visit, void *arg) const noexcept {  // visits all references
-///         Py_VISIT(cache.get());
-///         return 0;
-///       }
-///       void clear() { cache.reset(); }  // only if nothing else can break a cycle; may throw
-///     };
-///
-/// A state is constructed when the module is executed, and destroyed with the module. Each
-/// interpreter has its own module. GIL: held in all these calls. Functions of the module may still
-/// be called after clear(). Define the class in an unnamed namespace, because another module may
-/// have a class of the same name.
-struct module_state {
-  /// True if several threads may call the functions of the module at once. A free-threaded CPython
-  /// then keeps the GIL disabled.
-  static constexpr bool runs_without_gil = false;
-  /// True if several interpreters, including those with their own GIL, may import the module.
-  static constexpr bool supports_interpreters = true;
-
-  int exec(PyObject *) { return 0; }
-  int traverse(visitproc, void *) const noexcept { return 0; }
-  void clear() {}
-};
-
 namespace internal {
 
 /// Returns the module with this m_free, which is `self` or the module of its class. The reference
@@ -205,29 +171,13 @@ class TYPEDCALL_HIDDEN module_memory {
   const translation *translation_;
 };
 
-}  // namespace internal
-
-/// Returns the state of the module that `self` belongs to. `self` is the first argument of a
-/// function or method with typedcall::takes_self. The class of an object must have been made by
-/// PyType_FromModuleAndSpec, or be a subclass of such a class. If several bases belong to modules
-/// with this state, the first class in the MRO is used.
-///
-/// For other objects, throws an exception that becomes TypeError. For a module that has not been
-/// executed, throws an exception that becomes RuntimeError. GIL: held.
+/// The same state, for a module whose functions may run in several threads at once.
 template <class State>
-TYPEDCALL_HIDDEN State &state_of(PyObject *self) {
-  using memory = internal::module_memory<State>;
-  State *const state = memory::state_of(internal::module_of(self, memory::free));
-  if (state == nullptr) internal::throw_not_executed();
-  return *state;
-}
+struct without_gil_too : State {
+  static constexpr bool runs_without_gil = true;
+};
 
-/// Like state_of(PyObject *), for a pointer to the struct of the object.
-template <class State, class Object>
-TYPEDCALL_HIDDEN State &state_of(Object *self) {
-  return state_of<State>(reinterpret_cast<PyObject *>(self));
-}
-
+}  // namespace internal
 }  // namespace TYPEDCALL_LAYOUT
 }  // namespace typedcall
 
@@ -277,41 +227,5 @@ TYPEDCALL_HIDDEN State &state_of(Object *self) {
 #define TYPEDCALL_INTERNAL_STATELESS(name, doc, methods, State) \
   TYPEDCALL_INTERNAL_MODULE(                                    \
       name, doc, methods, State, 0, [](PyObject *) { return 0; }, nullptr, nullptr, nullptr)
-
-namespace typedcall {
-inline namespace TYPEDCALL_LAYOUT {
-namespace internal {
-
-struct module_without_gil : module_state {
-  static constexpr bool runs_without_gil = true;
-};
-
-}  // namespace internal
-}  // namespace TYPEDCALL_LAYOUT
-}  // namespace typedcall
-
-/// Defines the extension module `name` with the functions of the method_table `methods`. The module
-/// uses multi-phase initialisation and supports several interpreters. A module that needs more can
-/// define its own PyModuleDef with methods.defs(), and call methods.tag(module) from Py_mod_exec.
-/// On free-threaded builds, importing the module enables the GIL.
-#define TYPEDCALL_MODULE(name, doc, methods) \
-  TYPEDCALL_INTERNAL_STATELESS(name, doc, methods, typedcall::module_state)
-
-/// Like TYPEDCALL_MODULE, for a module whose functions may all run in several threads at once. On
-/// free-threaded builds, the GIL stays disabled. On PyPy, typedcall.accelerate() calls all
-/// functions through cffi.
-#define TYPEDCALL_MODULE_WITHOUT_GIL(name, doc, methods) \
-  TYPEDCALL_INTERNAL_STATELESS(name, doc, methods, typedcall::internal::module_without_gil)
-
-/// Like TYPEDCALL_MODULE, with a module state. `State` is a class derived from
-/// typedcall::module_state. Functions with typedcall::takes_self can get the state with
-/// typedcall::state_of<State>(self).
-#define TYPEDCALL_MODULE_STATE(name, doc, methods, State)                        \
-  TYPEDCALL_INTERNAL_MODULE(name, doc, methods, State,                           \
-                            sizeof(typedcall::internal::module_memory<State>),   \
-                            typedcall::internal::module_memory<State>::exec,     \
-                            typedcall::internal::module_memory<State>::traverse, \
-                            typedcall::internal::module_memory<State>::clear,    \
-                            typedcall::internal::module_memory<State>::free)
 
 #endif  // TYPEDCALL_PROVIDER_MODULE_H_

@@ -1,5 +1,4 @@
-// Names and defaults of parameters, for Python callers. Example:
-//   typedcall::def<power>("power", typedcall::positional("x"), typedcall::arg("y") = 2.0)
+// Names and defaults of parameters, for Python callers: the results of arg() and positional().
 #ifndef TYPEDCALL_PROVIDER_PARAMETER_H_
 #define TYPEDCALL_PROVIDER_PARAMETER_H_
 
@@ -37,34 +36,6 @@ template <passing How, class Default>
 constexpr bool is_parameter<parameter<How, Default>> = true;
 
 struct keyword_only_mark {};
-
-}  // namespace internal
-
-/// Names a parameter that is passed by position or by name. With `arg("y") = 2.0`, callers may omit
-/// the argument. The default of an object or pointer must be `nullptr`, which is None. `name` and a
-/// default string must be literals or live as long as the process. If the name is invalid or not
-/// unique, importing the module raises ValueError.
-constexpr internal::parameter<internal::passing::either, internal::no_default> arg(
-    const char *name) {
-  return {name, {}};
-}
-
-constexpr void arg(std::nullptr_t) = delete;
-
-/// Names a parameter that is passed by position only. The name appears in the documentation. A
-/// default is set as with arg().
-constexpr internal::parameter<internal::passing::by_position, internal::no_default> positional(
-    const char *name) {
-  return {name, {}};
-}
-constexpr void positional(std::nullptr_t) = delete;
-
-/// Parameters after keyword_only are passed by name only, like those after `*` in Python.
-///   typedcall::def<root>("root", arg("x"), typedcall::keyword_only, arg("tolerance") = 1e-9)
-/// Parameters with and without defaults may be mixed after keyword_only.
-inline constexpr internal::keyword_only_mark keyword_only{};
-
-namespace internal {
 
 /// Describes the parameters of a def.
 struct parameter_list {
