@@ -19,8 +19,10 @@
    PyNativeCallable_ERROR_IS_NEG_ZERO | PyNativeCallable_RETURNS_STATUS |                       \
    PyNativeCallable_FALLS_BACK)
 
-/// How the C function reports the outcome of a call. Write a `switch` over verdicts without a
-/// `default`, so that compilers warn about missing cases. Source: docs/ABI.md, 3.8 to 3.15.
+// Write a `switch` over these enums without a `default`, so that compilers warn about missing
+// cases. Compare only with UNUSABLE, RESULT and NOTHING, which exclude every other enumerator.
+
+/// How the C function reports the outcome of a call. Source: docs/ABI.md, 3.8 to 3.15.
 enum PyNativeVerdict {
   /// The entry must be ignored, because a mandatory flag is unknown or the flags contradict the
   /// signature.
@@ -56,6 +58,60 @@ typedef struct {
   uint64_t expected;  ///< a status of 0, or the error value
   bool is_value_if_equal;
 } PyNativeCheck;
+
+// True if the C function returns 0, or a status and no value.
+PyNative_INLINE bool PyNativeView_Internal_HasStatus(enum PyNativeVerdict verdict) {
+  switch (verdict) {
+    case PyNativeVerdict_STATUS:
+    case PyNativeVerdict_FALLS_BACK:
+      return true;
+    case PyNativeVerdict_UNUSABLE:
+    case PyNativeVerdict_RESULT:
+    case PyNativeVerdict_MAY_RAISE:
+    case PyNativeVerdict_ASK:
+      break;
+  }
+  return false;
+}
+
+// True if the caller may have to call the Python callable instead.
+PyNative_INLINE bool PyNativeView_Internal_FallsBack(enum PyNativeVerdict verdict) {
+  switch (verdict) {
+    case PyNativeVerdict_FALLS_BACK:
+      return true;
+    case PyNativeVerdict_UNUSABLE:
+    case PyNativeVerdict_RESULT:
+    case PyNativeVerdict_MAY_RAISE:
+    case PyNativeVerdict_ASK:
+    case PyNativeVerdict_STATUS:
+      break;
+  }
+  return false;
+}
+
+// True if the thread must be attached.
+PyNative_INLINE bool PyNativeView_Internal_IsAttached(enum PyNativeHold hold) {
+  switch (hold) {
+    case PyNativeHold_THREAD:
+      return true;
+    case PyNativeHold_NOTHING:
+    case PyNativeHold_NO_GIL:
+      break;
+  }
+  return false;
+}
+
+// True if the thread must not hold the GIL.
+PyNative_INLINE bool PyNativeView_Internal_IsDetached(enum PyNativeHold hold) {
+  switch (hold) {
+    case PyNativeHold_NO_GIL:
+      return true;
+    case PyNativeHold_NOTHING:
+    case PyNativeHold_THREAD:
+      break;
+  }
+  return false;
+}
 
 // Returns the thread state that these flags require. A function that takes the GIL itself can
 // deadlock if the caller holds the GIL. A function that takes self is called with the GIL, because

@@ -119,7 +119,8 @@ class loop {
   /// Like run(), but releases the GIL only if the function itself takes the GIL. GIL: held.
   int run_attached(char *const *args, const std::intptr_t *dimensions, const std::intptr_t *steps,
                    std::intptr_t *done = nullptr) const {
-    if (hold() == PyNativeHold_NO_GIL) return run_without_gil(args, dimensions[0], steps, done);
+    if (PyNativeView_Internal_IsDetached(hold()))
+      return run_without_gil(args, dimensions[0], steps, done);
     return run_python([&] { return apply(args, dimensions[0], steps, done, holds_objects_); });
   }
 
@@ -159,7 +160,7 @@ class loop {
     return plan_.stores_objects() || (flags_ & PyNativeCallable_NEEDS_THREAD) != 0;
   }
   /// True if the loop may call a Python callable.
-  bool may_fall_back() const { return plan_.verdict == PyNativeVerdict_FALLS_BACK; }
+  bool may_fall_back() const { return PyNativeView_Internal_FallsBack(plan_.verdict); }
   /// True if the loop may run in several threads at once without the GIL.
   bool may_detach() const { return !plan_.stores_objects() && hold() == PyNativeHold_NOTHING; }
   /// The thread state in which the function must be called.
@@ -214,7 +215,8 @@ class loop {
                   "a buffer ('*') is an array of its own for each call, and a loop passes one "
                   "element of an array");
     }
-    if (hold() == PyNativeHold_NO_GIL && (plan_.stores_objects() || plan_.reads_objects())) {
+    if (PyNativeView_Internal_IsDetached(hold()) &&
+        (plan_.stores_objects() || plan_.reads_objects())) {
       return fail(PyExc_TypeError, signature,
                   "the function takes the GIL itself, and objects are not kept without it");
     }
@@ -246,7 +248,7 @@ class loop {
       return fail(PyExc_TypeError, signature,
                   "the function sets errno, which a loop cannot keep for each element");
     }
-    if (view_.verdict == PyNativeVerdict_FALLS_BACK && !options.callable) {
+    if (PyNativeView_Internal_FallsBack(view_.verdict) && !options.callable) {
       return fail(PyExc_TypeError, signature,
                   "the function may fall back, and a loop does not know to which callable");
     }
@@ -260,15 +262,26 @@ class loop {
 
   // Looks for compiled loops. Self is passed as an array with stride 0.
   void compile(bool has_self, const PyNativeCheck &check) {
-    const bool raises = view_.verdict == PyNativeVerdict_MAY_RAISE;
     const PyNativeKind result = PyNativeType_Kind(plan_.output);
     const bool is_void = result == PyNativeKind_VOID;
     // Compiled loops check only for these error values, and cannot check for NULL.
     const bool is_usual = check.expected == check.mask ||
                           check.expected == native_value::of(-1.0).bits ||
                           check.expected == native_value::of(-1.0f).bits;
+    switch (view_.verdict) {
+      case PyNativeVerdict_RESULT:
+        break;
+      case PyNativeVerdict_MAY_RAISE:
+        if (!is_usual) return;
+        break;
+      case PyNativeVerdict_UNUSABLE:
+      case PyNativeVerdict_ASK:
+      case PyNativeVerdict_STATUS:
+      case PyNativeVerdict_FALLS_BACK:
+        return;
+    }
+    const bool raises = view_.verdict != PyNativeVerdict_RESULT;
     const std::size_t count = plan_.inputs.size() + (has_self ? 1 : 0);
-    if (raises ? !is_usual : view_.verdict != PyNativeVerdict_RESULT) return;
     if (count > internal::kernel_arguments || (is_void && !TYPEDCALL_REGISTER_IMAGE)) return;
 
     constexpr PyNativeType pointer = {PyNativeType_POINTER, 0};

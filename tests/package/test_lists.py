@@ -1,23 +1,37 @@
 """Tests that the flags and type codes in Python are the same as in the C headers."""
+import itertools
 import pathlib
 import re
+import typing
 import unittest
 
 import typedcall
 from typedcall.record import codes
 from typedcall import Flags
+from typedcall.record import records
 from typedcall.record.c_text import c_text
+
+
+def header(name):
+    return pathlib.Path(typedcall.get_include(), "typedcall", name).read_text(encoding="utf-8")
 
 
 class Lists(unittest.TestCase):
     def test_flags_are_those_of_the_header(self):
         listed = {name: bit for name, bit, _ in codes.FLAGS}
         self.assertEqual({flag.name: flag.value for flag in Flags}, listed)
-        folder = pathlib.Path(typedcall.__file__).parent
-        header = (folder / "include/typedcall/native_callable.h").read_text(encoding="utf-8")
-        defined = re.findall(r"#define PyNativeCallable_([A-Z_]+) \(\(uintptr_t\)(0x\w+)\)", header)
+        defined = re.findall(r"#define PyNativeCallable_([A-Z_]+) \(\(uintptr_t\)(0x\w+)\)", header("native_callable.h"))
         self.assertEqual({name: int(bit, 16) for name, bit in defined if not name.endswith("_MASK")},
                          listed)
+
+    def test_views_are_those_of_the_header(self):
+        flags = [sum(bits) for bits in itertools.product(*((0, bit) for _, bit, _ in codes.FLAGS))] + [0x200]
+        views = [records.View(*codes.describe(signature, each)) for signature in ("d->d", "d&d->i") for each in flags]
+        for enum, listed, seen in (("PyNativeVerdict", records.Verdict, {each.verdict for each in views}),
+                                   ("PyNativeHold", records.Hold, {each.hold for each in views})):
+            names = re.findall(rf"(?m)^  {enum}_(\w+),", header("entry_view.h"))
+            self.assertEqual(list(typing.get_args(listed)), names)
+            self.assertEqual(seen, set(names))
 
     def test_cython_has_them_all(self):
         text = (pathlib.Path(typedcall.__file__).parent / "__init__.pxd").read_text(encoding="utf-8")

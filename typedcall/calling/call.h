@@ -105,10 +105,15 @@ TYPEDCALL_OUT_OF_LINE void run_held(const entry &chosen, PyObject *callable, con
     if (found == outcome::raised) return sink.raised();
     if (!sink.settles(count)) sink.fall_back(count);
   };
-  if (chosen.view.hold == PyNativeHold_THREAD) {
-    const bool is_run = where.attached(callable, [&] { run(), give(); });
-    if (!is_run) sink.detached(where.why_detached());
-    return;
+  switch (chosen.view.hold) {
+    case PyNativeHold_THREAD: {
+      const bool is_run = where.attached(callable, [&] { run(), give(); });
+      if (!is_run) sink.detached(where.why_detached());
+      return;
+    }
+    case PyNativeHold_NOTHING:
+    case PyNativeHold_NO_GIL:
+      break;
   }
   without_gil(run);
   give();

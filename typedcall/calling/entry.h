@@ -40,9 +40,13 @@ TYPEDCALL_RARE inline outcome settle(PyNativeVerdict verdict) {
     case PyNativeVerdict_STATUS:
       internal::set_missing_error();
       return outcome::raised;
-    default:
-      return PyErr_Occurred() != nullptr ? outcome::raised : outcome::value;
+    case PyNativeVerdict_UNUSABLE:
+    case PyNativeVerdict_RESULT:
+    case PyNativeVerdict_MAY_RAISE:
+    case PyNativeVerdict_ASK:
+      break;
   }
+  return PyErr_Occurred() != nullptr ? outcome::raised : outcome::value;
 }
 
 /// The result of entry::run(), either in `returned` or in `place`. `place` is used for results that

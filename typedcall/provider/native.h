@@ -93,8 +93,7 @@ constexpr bool is_seen_as(std::uintptr_t flags, std::size_t arity, bool takes_se
                           PyNativeVerdict verdict) {
   const PyNativeSignature shown = signature_of<Shown>::parsed();
   const PyNativeView view = PyNativeView_Of(&shown, flags);
-  const bool is_int = verdict == PyNativeVerdict_STATUS || verdict == PyNativeVerdict_FALLS_BACK;
-  const bool has_place = is_int && !std::is_void_v<Value>;
+  const bool has_place = PyNativeView_Internal_HasStatus(verdict) && !std::is_void_v<Value>;
   const PyNativeType result = native_type<Value>();
   return view.verdict == verdict && view.parameters == static_cast<int>(arity) &&
          (view.takes_self != 0) == takes_self && (view.has_place != 0) == has_place &&

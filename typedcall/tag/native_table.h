@@ -18,6 +18,7 @@ static inline TYPEDCALL_COLD int PyNativeCallable_CheckEntry(const PyNativeCalla
   PyNativeSignature parsed;
   PyNativeSignature_Fault fault;
   const enum PyNativeVerdict said = PyNativeView_Internal_Verdict(entry->flags);
+  const bool falls_back = PyNativeView_Internal_FallsBack(said);
   if (entry->signature == NULL) {
     PyErr_Format(PyExc_ValueError, "%.100s: entry %zd has no signature", name, i);
   } else if (PyNativeSignature_ParseString(entry->signature, &parsed, &fault) < 0) {
@@ -37,15 +38,14 @@ static inline TYPEDCALL_COLD int PyNativeCallable_CheckEntry(const PyNativeCalla
       why = "which contain bits without a meaning";
     } else if (PyNativeCallable_FlagsAreUsable(entry->flags | PyNativeCallable_NEEDS_THREAD)) {
       why = "which may set an exception without NEEDS_THREAD";
-    } else if (said == PyNativeVerdict_FALLS_BACK) {
+    } else if (falls_back) {
       why = "which contradict each other: a function that falls back sets no exception";
     }
     PyErr_Format(PyExc_ValueError, "%.100s: entry %zd, '%.200s', has flags %p, %s", name, i,
                  entry->signature, (void *)entry->flags, why);
-  } else if (said == PyNativeVerdict_STATUS || said == PyNativeVerdict_FALLS_BACK) {
+  } else if (PyNativeView_Internal_HasStatus(said)) {
     PyErr_Format(PyExc_ValueError, "%.100s: entry %zd, '%.200s', %s, but its result is not an int",
-                 name, i, entry->signature,
-                 said == PyNativeVerdict_FALLS_BACK ? "falls back" : "returns a status");
+                 name, i, entry->signature, falls_back ? "falls back" : "returns a status");
   } else {
     PyErr_Format(PyExc_ValueError,
                  "%.100s: entry %zd, '%.200s', may raise, but its result cannot say so; report "

@@ -47,7 +47,7 @@ inline PyNativeHold hold_of(const calling::overloads &functions) {
   for (const calling::entry &each : functions.all) {
     if (!each.is_here() || each.view.hold == PyNativeHold_NOTHING) continue;
     all = each.view.hold;
-    if (all == PyNativeHold_THREAD) break;
+    if (PyNativeView_Internal_IsAttached(all)) break;
   }
   return all;
 }

@@ -90,7 +90,7 @@ class native_call {
   }
 
   /// True if the entry may fall back. Call such an entry with call_or_fall_back().
-  bool may_fall_back() const { return own_.view.verdict == PyNativeVerdict_FALLS_BACK; }
+  bool may_fall_back() const { return PyNativeView_Internal_FallsBack(own_.view.verdict); }
   /// Like operator(), but returns the result of `boxed`, a call to the Python callable, if the
   /// entry falls back.
   template <class Boxed>
@@ -214,7 +214,7 @@ class native_call {
   }
 
   PyObject *repeat(native_value *values, Py_ssize_t count) const {
-    if (cast_ || own_.view.hold == PyNativeHold_NO_GIL) {
+    if (cast_ || PyNativeView_Internal_IsDetached(own_.view.hold)) {
       PyErr_SetString(PyExc_TypeError, "only calls without casts and with the GIL are timed");
       return nullptr;
     }
@@ -242,9 +242,9 @@ class native_call {
   // Calls the native function. Returns false if it falls back or fails. An exception is set only if
   // it fails.
   bool invoke(native_value *values, calling::result_cell *cell) const {
-    const calling::outcome found = own_.view.hold != PyNativeHold_NO_GIL
-                                       ? own_.run(values, cell)
-                                       : run_without_gil(values, cell);
+    const calling::outcome found = PyNativeView_Internal_IsDetached(own_.view.hold)
+                                       ? run_without_gil(values, cell)
+                                       : own_.run(values, cell);
     if (TYPEDCALL_EXPECT(found == calling::outcome::value, 1)) return true;
     if (is_object_) Py_XDECREF(cell->returned.get<PyObject *>());
     return false;

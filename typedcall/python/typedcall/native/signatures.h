@@ -142,10 +142,37 @@ inline PyObject *parse_signature(PyObject *text) {
   return arguments ? Py_BuildValue("ON", arguments.get(), letters_of(parsed.result)) : nullptr;
 }
 
+// The names in typedcall.record.records.
+inline const char *name_of(PyNativeVerdict verdict) {
+  switch (verdict) {
+    case PyNativeVerdict_UNUSABLE:
+      break;
+    case PyNativeVerdict_RESULT:
+      return "RESULT";
+    case PyNativeVerdict_MAY_RAISE:
+      return "MAY_RAISE";
+    case PyNativeVerdict_ASK:
+      return "ASK";
+    case PyNativeVerdict_STATUS:
+      return "STATUS";
+    case PyNativeVerdict_FALLS_BACK:
+      return "FALLS_BACK";
+  }
+  return "UNUSABLE";
+}
+inline const char *name_of(PyNativeHold hold) {
+  switch (hold) {
+    case PyNativeHold_NOTHING:
+      return "NOTHING";
+    case PyNativeHold_THREAD:
+      break;
+    case PyNativeHold_NO_GIL:
+      return "NO_GIL";
+  }
+  return "THREAD";
+}
+
 inline PyObject *describe(PyObject *text, PyObject *flags) {
-  static constexpr const char *verdicts[] = {"UNUSABLE", "RESULT", "MAY_RAISE",
-                                             "ASK",      "STATUS", "FALLS_BACK"};
-  static constexpr const char *holds[] = {"NOTHING", "THREAD", "NO_GIL"};
   PyNativeSignature parsed;
   if (!parse(text, &parsed)) return nullptr;
   const unsigned long long bits = PyLong_AsUnsignedLongLongMask(flags);
@@ -154,8 +181,8 @@ inline PyObject *describe(PyObject *text, PyObject *flags) {
   const PyNativeCheck check = PyNativeCheck_Of(view.verdict, &parsed, bits);
   const object_ref arguments = object_ref::steal(letters_of(parsed, view.parameters));
   if (!arguments) return nullptr;
-  return Py_BuildValue("ONssKKO", arguments.get(), letters_of(view.result), verdicts[view.verdict],
-                       holds[view.hold], static_cast<unsigned long long>(check.mask),
+  return Py_BuildValue("ONssKKO", arguments.get(), letters_of(view.result), name_of(view.verdict),
+                       name_of(view.hold), static_cast<unsigned long long>(check.mask),
                        static_cast<unsigned long long>(check.expected),
                        check.is_value_if_equal ? Py_True : Py_False);
 }

@@ -49,7 +49,7 @@ class converting_loop {
     const converting_loop *self;
     bool is_over = false;
 
-    bool is_attached() const { return self->hold() == PyNativeHold_THREAD; }
+    bool is_attached() const { return PyNativeView_Internal_IsAttached(self->hold()); }
     const pass_end &where() const { return *this; }
     // Returns false if an exception is pending, because NumPy may call a loop again after an
     // exception.

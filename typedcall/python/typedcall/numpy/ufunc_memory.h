@@ -43,9 +43,15 @@ void without_gil(char **args, const std::intptr_t *dimensions, const std::intptr
 /// Returns a loop that acquires or releases the GIL if necessary.
 template <inner_loop run>
 inner_loop held_as(PyNativeHold hold) {
-  return hold == PyNativeHold_NO_GIL    ? &without_gil<run>
-         : hold == PyNativeHold_NOTHING ? run
-                                        : &with_gil<run>;
+  switch (hold) {
+    case PyNativeHold_NOTHING:
+      break;
+    case PyNativeHold_THREAD:
+      return &with_gil<run>;
+    case PyNativeHold_NO_GIL:
+      return &without_gil<run>;
+  }
+  return run;
 }
 
 inline void run_converting(char **args, const std::intptr_t *dimensions, const std::intptr_t *steps,

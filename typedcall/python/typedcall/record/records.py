@@ -3,12 +3,12 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, Optional, Union
+from typing import Any, Literal, NamedTuple, Optional, Union
 
 from typedcall.record import codes
 from typedcall.record.codes import parse_signature
 
-__all__ = ["BARE_LAYOUT", "EVERYTHING", "HANDLED", "OBJECT_ROW", "OF_TAGS", "PROMISES", "Entry", "Flags", "Found", "View", "falling_back", "has_buffers", "matching", "parse_signature", "row_of"]
+__all__ = ["BARE_LAYOUT", "EVERYTHING", "HANDLED", "OBJECT_ROW", "OF_TAGS", "PROMISES", "Entry", "Flags", "Found", "Hold", "Verdict", "View", "falling_back", "has_buffers", "matching", "parse_signature", "row_of"]
 
 #: The flags that may require something of an entry's caller.
 EVERYTHING = codes.MANDATORY_MASK
@@ -71,17 +71,21 @@ HANDLED = Flags(codes.HANDLED)
 PROMISES = Flags.THREAD_SAFE | Flags.PURE
 
 
+#: The enumerators of typedcall/entry_view.h, in order.
+Verdict = Literal["UNUSABLE", "RESULT", "MAY_RAISE", "ASK", "STATUS", "FALLS_BACK"]
+Hold = Literal["NOTHING", "THREAD", "NO_GIL"]
+
+
 class View(NamedTuple):
     """How Python sees an entry; see typedcall/entry_view.h."""
 
     #: The codes of the arguments and the result in Python.
     arguments: list[str]
     result: str
-    #: How the C function reports failure: "RESULT", "MAY_RAISE", "ASK", "STATUS" or "FALLS_BACK". "UNUSABLE" if the
-    #: entry must not be called.
-    verdict: str
+    #: How the C function reports failure. "UNUSABLE" if the entry must not be called.
+    verdict: Verdict
     #: The state that the calling thread must be in: "NOTHING" (any), "THREAD" (attached) or "NO_GIL".
-    hold: str
+    hold: Hold
     #: The call succeeded if ((bits & mask) == expected) equals is_value_if_equal. If not, `verdict` tells what to do.
     mask: int
     expected: int

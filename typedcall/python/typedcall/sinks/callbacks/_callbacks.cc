@@ -107,7 +107,7 @@ bool give_address(callback_object *own, bool has_data) {
   const typedcall::wide_value zero = {};
   const bool is_called = view.hold == PyNativeHold_NOTHING && !core->cast &&
                          std::memcmp(&core->success, &zero, sizeof(zero)) == 0;
-  const bool falls_back = view.verdict == PyNativeVerdict_FALLS_BACK;
+  const bool falls_back = PyNativeView_Internal_FallsBack(view.verdict);
   void *address = is_called ? find_code(*core, falls_back) : nullptr;
   const bool is_compiled = address != nullptr;
   if (address == nullptr) {
