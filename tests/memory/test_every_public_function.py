@@ -11,6 +11,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ALLOCATES_NOTHING = "reads, compares or frees: takes no memory"
 LIMITED = "for the limited API: the same code as for the full API, with C's own allocator"
 PYPY = "reads PyPy's struct into the caller's memory"
+CHECKS = "PyTypedMethod_TagDef, which is swept, calls it"
 PEP697 = "calls the same function in core/type_data.h"
 
 NOT_SWEPT = {
@@ -29,6 +30,10 @@ NOT_SWEPT = {
     "PyForeignSlots_Find": "PyCustomSlots_FindAny calls it",
     "PyNativeCallableTables_Init": ALLOCATES_NOTHING,
     "PyNativeCallableTables_SlotAt": ALLOCATES_NOTHING,
+    "PyNativeCallable_CheckEntries": CHECKS,
+    "PyNativeCallable_CheckEntry": CHECKS,
+    "PyNativeCallable_CheckTable": CHECKS,
+    "PyNativeCallable_EntriesAreEqual": ALLOCATES_NOTHING,
     "PyNativeCallable_FlagsAreUsable": ALLOCATES_NOTHING,
     "PyNativeCallable_InstanceTable": ALLOCATES_NOTHING,
     "PyNativeCallable_IsWellFormed": ALLOCATES_NOTHING,
@@ -43,6 +48,8 @@ NOT_SWEPT = {
     "PyTypeData_HasItemsAtEnd": ALLOCATES_NOTHING,
     "PyTypeData_Items": ALLOCATES_NOTHING,
     "PyTypeData_Size": ALLOCATES_NOTHING,
+    "PyTypedMethod_IsFunction": ALLOCATES_NOTHING,
+    "PyTypedMethod_IsUnbound": ALLOCATES_NOTHING,
     "PyTypedMethod_Metadata": ALLOCATES_NOTHING,
     "PyTypedMethod_ReadOneArg": PYPY,
     "PyTypedMethod_ReadPyPy": PYPY,
@@ -56,6 +63,7 @@ NOT_SWEPT = {
     "is_error_value": ALLOCATES_NOTHING,
     "method_table": "not a function, but a deduction guide",
     "run_python": ALLOCATES_NOTHING,
+    "state_of": ALLOCATES_NOTHING + " before it throws",
     "type_method_table": "not a function, but a deduction guide",
     "def_falling_back": "pybind11 and nanobind define the function; PyTypedMethod_TagDef tags it",
 }
@@ -90,7 +98,7 @@ def public_functions(text):
 
 def headers():
     root = os.path.dirname(os.path.dirname(HERE))
-    found = [path for folder in ("core", "typedcall", "typedcall/base", "typedcall/signature")
+    found = [path for folder in ("core", "typedcall", "typedcall/base", "typedcall/signature", "typedcall/tag")
              for path in glob.glob(os.path.join(root, folder, "*.h"))]
     assert len(found) > 20, found
     return found
