@@ -24,14 +24,23 @@ void def_with_entry(nanobind::module_ &module, const char *name, const PyNativeC
   static_cast<void>(entry);
 #else
   nanobind::object object = module.attr(name);
-  const bool is_tagged = tag_with_one_entry(entry, [&](auto *interface, auto *table, auto *free) {
-    return PyNativeCallable_TagObject(interface, object.ptr(), table, free);
-  });
+  const bool is_tagged =
+      tag_with_one_entry(module.ptr(), entry, [&](auto *interface, auto *table, auto *free) {
+        return PyNativeCallable_TagObject(interface, object.ptr(), table, free);
+      });
   if (!is_tagged) throw nanobind::python_error();
 #endif
 }
 
 }  // namespace internal
+
+/// For a module whose purpose is typed calls: call this before def(). Throws python_error with
+/// ImportError if the interface cannot be used. Does nothing on PyPy. GIL: held.
+inline void require_tags(const nanobind::module_ &) {
+#ifndef PYPY_VERSION
+  if (PyTypedcall_Import() == nullptr) throw nanobind::python_error();
+#endif
+}
 
 /// Calls module.def(name, function, extra...) and tags the Python function with `flags`, such as
 /// PyNativeCallable_PURE. `function` must be noexcept. Its parameters and result must be numbers or
@@ -42,7 +51,9 @@ void def_with_entry(nanobind::module_ &module, const char *name, const PyNativeC
 /// interpreter ends. A second def() with the same name is an error. To tag overloads, define all of
 /// them first and then tag them with one table.
 ///
-/// Throws python_error with ValueError if the function already has a different tag. GIL: held.
+/// Throws python_error with ValueError if the function already has a different tag. If the
+/// interface cannot be used, tags nothing, and issues one RuntimeWarning for the module: see
+/// PyTypedcall_ImportForTags and require_tags(). GIL: held.
 template <auto function, class... Extra>
 void def(nanobind::module_ &module, const char *name, std::uintptr_t flags = 0,
          const Extra &...extra) {

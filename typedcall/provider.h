@@ -101,8 +101,13 @@ TYPEDCALL_IN_LINE inline method def(const char (&name)[Length], const Extras &..
 ///
 /// `PyMethodDef *defs()` is for PyModuleDef::m_methods. `int tag(PyObject *module) const` adds the
 /// defs to the side table of the interpreter. Call tag() from Py_mod_exec, once for each module
-/// object. Returns 0, or -1 with an exception set. Raises ValueError for invalid parameter names,
-/// and SystemError for a def that def() rejected. GIL: held. TYPEDCALL_MODULE does both.
+/// object. If the interface cannot be used, tag() issues one RuntimeWarning, and the functions are
+/// called boxed: see PyTypedcall_ImportForTags. Returns 0, or -1 with an exception set. Raises
+/// ValueError for invalid parameter names, and SystemError for a def that def() rejected. GIL:
+/// held. TYPEDCALL_MODULE does both.
+///
+/// `required()` is for a module whose purpose is typed calls: TYPEDCALL_MODULE(name, doc,
+/// methods.required()). Returns the table, whose tag() then raises ImportError instead of warning.
 template <std::size_t Count>
 class method_table : public internal::table_of<Count> {
  public:

@@ -28,14 +28,23 @@ void def_with_entry(pybind11::module_ &module, const char *name, const PyNativeC
   if (PyInstanceMethod_Check(object)) object = PyInstanceMethod_GET_FUNCTION(object);
   PyMethodDef *def = PyTypedMethod_DefOf(object);
   if (def == nullptr) throw pybind11::type_error("not a function of pybind11");
-  const bool is_tagged = tag_with_one_entry(entry, [&](auto *interface, auto *table, auto *free) {
-    return PyTypedMethod_TagDef(interface, def, object, table, free);
-  });
+  const bool is_tagged =
+      tag_with_one_entry(module.ptr(), entry, [&](auto *interface, auto *table, auto *free) {
+        return PyTypedMethod_TagDef(interface, def, object, table, free);
+      });
   if (!is_tagged) throw pybind11::error_already_set();
 #endif
 }
 
 }  // namespace internal
+
+/// For a module whose purpose is typed calls: call this before def(). Throws error_already_set with
+/// ImportError if the interface cannot be used. Does nothing on PyPy. GIL: held.
+inline void require_tags(const pybind11::module_ &) {
+#ifndef PYPY_VERSION
+  if (PyTypedcall_Import() == nullptr) throw pybind11::error_already_set();
+#endif
+}
 
 /// Calls module.def(name, function, extra...) and tags the Python function with `flags`, such as
 /// PyNativeCallable_PURE. `function` must be noexcept. Its parameters and result must be numbers or
@@ -45,7 +54,9 @@ void def_with_entry(pybind11::module_ &module, const char *name, const PyNativeC
 /// function. A second def() with the same name is an error. To tag overloads, define all of them
 /// first and then tag them with one table.
 ///
-/// Throws error_already_set with ValueError if the function already has a different tag. GIL: held.
+/// Throws error_already_set with ValueError if the function already has a different tag. If the
+/// interface cannot be used, tags nothing, and issues one RuntimeWarning for the module: see
+/// PyTypedcall_ImportForTags and require_tags(). GIL: held.
 template <auto function, class... Extra>
 void def(pybind11::module_ &module, const char *name, std::uintptr_t flags = 0,
          const Extra &...extra) {

@@ -41,9 +41,10 @@ DEFINE(const PyTypedcall_Interface *, PyTC_Arrived, (void *state)) { return PyTC
 DEFINE(const PyTypedcall_Interface *, PyTypedcall_Await, (void)) { return PyTypedcall_Await(); }
 #endif
 
-DEFINE(int, PyTypedMethod_AddTags,
-       (PyObject * owner, const PyMethodDef *defs, const PyTypedMethodMetadata *const *typed)) {
-  return PyTypedMethod_AddTags(owner, defs, typed);
+DEFINE(int, PyTypedMethod_Internal_AddTags,
+       (PyObject * owner, const PyMethodDef *defs, const PyTypedMethodMetadata *const *typed,
+        int is_required)) {
+  return PyTypedMethod_Internal_AddTags(owner, defs, typed, is_required);
 }
 #endif
 

@@ -18,6 +18,7 @@
 #else
 #include "core/rendezvous.h"
 #include "typedcall/tag/def_of.h"
+#include "typedcall/tag/import_for_tags.h"
 #endif
 
 #ifdef __cplusplus
@@ -33,6 +34,10 @@ extern "C" {
 //   a callable of another module               PyTypedMethod_TagCallable
 //   a PyMethodDef and the object that owns it  PyTypedMethod_TagDef, PyTypedMethod_UntagDef
 //   an object that has no PyMethodDef          PyNativeCallable_TagObject, _UntagObject
+//
+// `interface` is from PyTypedcall_ImportForTags or, if the module cannot do without its tags, from
+// PyTypedcall_Import. It may be NULL: the functions then check the table, tag nothing, and return
+// 0, or -1 if an exception is set.
 
 #ifndef PYPY_VERSION
 static inline int PyNativeCallable_Internal_AreEqual(const void *a, const void *b) {
@@ -46,6 +51,7 @@ static inline TYPEDCALL_COLD int PyNativeCallable_Internal_Publish(
     const PyTypedcall_Interface *interface, int space, const void *key, PyObject *owner,
     const char *name, const PyNativeCallableTable *table, void (*destroy)(const void *value),
     PyObject *kept) {
+  if (interface == NULL) return 0;
   for (;;) {
     const int result = interface->publish(interface->state, space, key, owner, table,
                                           PyNativeCallable_Internal_AreEqual, destroy, kept);
@@ -89,6 +95,7 @@ static inline int PyTypedMethod_TagDef(const PyTypedcall_Interface *interface,
                                        const PyMethodDef *def, PyObject *owner,
                                        const PyNativeCallableTable *table,
                                        void (*destroy)(const void *value)) {
+  if (PyTypedcall_Internal_HasFailed(interface)) return -1;
   if (def == NULL || def->ml_name == NULL) {
     PyErr_SetString(PyExc_ValueError, "typedcall: a def without a name cannot be tagged");
     return -1;
@@ -103,6 +110,7 @@ static inline int PyNativeCallable_Internal_TagObject(const PyTypedcall_Interfac
                                                       const PyNativeCallableTable *table,
                                                       void (*destroy)(const void *value),
                                                       PyObject *kept) {
+  if (PyTypedcall_Internal_HasFailed(interface)) return -1;
   // The name is copied, because publishing may run Python code that renames the type.
   char name[101];
   PyOS_snprintf(name, sizeof(name), "%.100s", Py_TYPE(object)->tp_name);
@@ -126,14 +134,15 @@ static inline int PyNativeCallable_TagObject(const PyTypedcall_Interface *interf
 /// The table is kept as long as an owner lives, because other threads may be reading it. GIL: held.
 static inline int PyTypedMethod_UntagDef(const PyTypedcall_Interface *interface,
                                          const PyMethodDef *def) {
-  return interface->retract(interface->state, PyTypedcall_BY_DEF, def);
+  return interface != NULL ? interface->retract(interface->state, PyTypedcall_BY_DEF, def) : 0;
 }
 
 /// Like PyTypedMethod_UntagDef, for an object. Releases the object if the tag kept it alive. GIL:
 /// held.
 static inline int PyNativeCallable_UntagObject(const PyTypedcall_Interface *interface,
                                                PyObject *object) {
-  return interface->retract(interface->state, PyTypedcall_BY_OBJECT, object);
+  return interface != NULL ? interface->retract(interface->state, PyTypedcall_BY_OBJECT, object)
+                           : 0;
 }
 
 // Returns a new reference to the class from which `type` inherits `def`. Returns NULL without an
@@ -180,6 +189,7 @@ static inline int PyTypedMethod_Internal_TagCallable(const PyTypedcall_Interface
                                                      const PyNativeCallableTable *table,
                                                      void (*destroy)(const void *value),
                                                      PyObject *kept) {
+  if (PyTypedcall_Internal_HasFailed(interface)) return -1;
   PyMethodDef *def = PyTypedMethod_DefOf(callable);
   if (def == NULL) {
     PyErr_Format(PyExc_TypeError, "'%.100s' objects have no PyMethodDef to tag",
@@ -206,23 +216,21 @@ static inline int PyTypedMethod_TagCallable(const PyTypedcall_Interface *interfa
 #endif  // PYPY_VERSION
 
 #if TYPEDCALL_INTERNAL_IS_DECLARED  // defined in typedcall/separate.cc
-#define PyTypedMethod_AddTags TYPEDCALL_INTERNAL_EXTERNAL(PyTypedMethod_AddTags)
-TYPEDCALL_HIDDEN int PyTypedMethod_AddTags(PyObject *owner, const PyMethodDef *defs,
-                                           const PyTypedMethodMetadata *const *typed);
+#define PyTypedMethod_Internal_AddTags TYPEDCALL_INTERNAL_EXTERNAL(PyTypedMethod_Internal_AddTags)
+TYPEDCALL_HIDDEN int PyTypedMethod_Internal_AddTags(PyObject *owner, const PyMethodDef *defs,
+                                                    const PyTypedMethodMetadata *const *typed,
+                                                    int is_required);
 #else
 
-/// Tags the elements of `defs` whose metadata are in `typed`. `typed` ends with NULL. `owner` is
-/// the module or type of the defs. Call this once for each module or type object, when it is
-/// executed or created. Defs with flag bits are only checked.
-///
-/// Returns 0, or -1 with an exception from PyTypedMethod_TagDef or PyTypedcall_Import. Raises
-/// SystemError if a metadata struct has no def. GIL: held.
-static inline TYPEDCALL_COLD int PyTypedMethod_AddTags(PyObject *owner, const PyMethodDef *defs,
-                                                       const PyTypedMethodMetadata *const *typed) {
+// Implements PyTypedMethod_AddTags and PyTypedMethod_AddRequiredTags.
+static inline TYPEDCALL_COLD int PyTypedMethod_Internal_AddTags(
+    PyObject *owner, const PyMethodDef *defs, const PyTypedMethodMetadata *const *typed,
+    int is_required) {
 #ifdef PYPY_VERSION
-  (void)owner;
+  (void)owner, (void)is_required;
 #else
   const PyTypedcall_Interface *interface = NULL;  // imported when needed
+  int is_imported = 0;
 #endif
   for (; *typed != NULL; ++typed) {
     const PyTypedMethodMetadata *metadata = *typed;
@@ -241,7 +249,11 @@ static inline TYPEDCALL_COLD int PyTypedMethod_AddTags(PyObject *owner, const Py
     PyErr_Format(PyExc_SystemError, "%.99s: on PyPy a typed def needs its flag bits", def->ml_name);
     return -1;
 #else
-    if (interface == NULL && (interface = PyTypedcall_Import()) == NULL) return -1;
+    if (!is_imported) {
+      interface = is_required ? PyTypedcall_Import() : PyTypedcall_ImportForTags(owner);
+      if (PyTypedcall_Internal_HasFailed(interface)) return -1;
+      is_imported = 1;
+    }
     if (PyTypedMethod_Internal_TagDef(interface, def, owner, metadata->table, NULL, NULL) < 0)
       return -1;
 #endif
@@ -249,6 +261,25 @@ static inline TYPEDCALL_COLD int PyTypedMethod_AddTags(PyObject *owner, const Py
   return 0;
 }
 #endif  // TYPEDCALL_INTERNAL_IS_DECLARED
+
+/// Tags the elements of `defs` whose metadata are in `typed`. `typed` ends with NULL. `owner` is
+/// the module or type of the defs. Call this once for each module or type object, when it is
+/// executed or created. Defs with flag bits are only checked. Without a usable interface, the other
+/// defs are only checked, too: see PyTypedcall_ImportForTags.
+///
+/// Returns 0, or -1 with an exception from PyTypedMethod_TagDef or PyTypedcall_ImportForTags.
+/// Raises SystemError if a metadata struct has no def. GIL: held.
+static inline int PyTypedMethod_AddTags(PyObject *owner, const PyMethodDef *defs,
+                                        const PyTypedMethodMetadata *const *typed) {
+  return PyTypedMethod_Internal_AddTags(owner, defs, typed, 0);
+}
+
+/// Like PyTypedMethod_AddTags, for a module whose purpose is typed calls. If a tag needs the
+/// interface and there is no usable one, returns -1 with the ImportError of PyTypedcall_Import.
+static inline int PyTypedMethod_AddRequiredTags(PyObject *owner, const PyMethodDef *defs,
+                                                const PyTypedMethodMetadata *const *typed) {
+  return PyTypedMethod_Internal_AddTags(owner, defs, typed, 1);
+}
 
 #ifdef __cplusplus
 }

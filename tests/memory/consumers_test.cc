@@ -186,6 +186,9 @@ TEST_F(Consumers, Arrays) {
   Swept add = {"AddTags", [&] { return PyTypedMethod_AddTags(owner.get(), defs, typed) == 0; },
                make_owner, untag};
   Sweep(add);
+  add.name = "AddRequiredTags";
+  add.call = [&] { return PyTypedMethod_AddRequiredTags(owner.get(), defs, typed) == 0; };
+  Sweep(add);
   Sweep({"AddTags, no such def", [&] {
            EXPECT_EQ(PyTypedMethod_AddTags(module_.get(), defs, wrong), -1);
            if (!PyErr_ExceptionMatches(PyExc_SystemError)) return false;
@@ -203,6 +206,26 @@ TEST_F(Consumers, Arrays) {
       }};
   tag.cpython_leaks = true;
   Sweep(tag);
+}
+
+TEST_F(Consumers, ModulesThatStayWithoutTags) {
+  scope_.Run(
+      "import sys, warnings\n"
+      "kept = sys.modules['_extensibletype']\n"
+      "sys.modules['_extensibletype'] = None\n"
+      "warnings.simplefilter('ignore')");
+  const auto forget = [](bool) {
+    PyDict_DelItemString(PyInterpreterState_GetDict(PyInterpreterState_Get()),
+                         "typedcall: module 'memory_module' has no tags, so its functions are "
+                         "called boxed: sys.modules['_extensibletype'] is a 'NoneType' instead of "
+                         "a module");
+    PyErr_Clear();
+  };
+  const auto import = [&] {
+    return PyTypedcall_ImportForTags(module_.get()) == nullptr && PyErr_Occurred() == nullptr;
+  };
+  Sweep({"ImportForTags", import, [] {}, forget});
+  scope_.Run("sys.modules['_extensibletype'] = kept");
 }
 
 TEST_F(Consumers, TablesInInstances) {

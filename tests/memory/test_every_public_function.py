@@ -62,6 +62,7 @@ NOT_SWEPT = {
     "PyTypedcall_SaveError": ALLOCATES_NOTHING,
     "is_error_value": ALLOCATES_NOTHING,
     "method_table": "not a function, but a deduction guide",
+    "require_tags": "PyTypedcall_Import, which is swept",
     "run_python": ALLOCATES_NOTHING,
     "state_of": ALLOCATES_NOTHING + " before it throws",
     "type_method_table": "not a function, but a deduction guide",

@@ -48,7 +48,7 @@ def compile_pyx(source, folder, language="c"):
     made = pathlib.Path(folder) / (source.stem + sysconfig.get_config_var("EXT_SUFFIX"))
     support.run(
         support.compiler(language)
-        + ["-O1", "-shared", "-fPIC", "-I" + support.python_include(), generated, "-o", made]
+        + ["-O1", "-shared", "-fPIC", "-I" + support.python_include(), "-I" + typedcall.get_include(), generated, "-o", made]
     )
     return made
 

@@ -33,10 +33,11 @@ static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "vendored", nullp
 static bool frees = false;
 PyMODINIT_FUNC PyInit_vendored(void) {
   LIBRARY::module_ module{PyModule_Create(&definition)};
+  typedcall::require_tags(module);
   typedcall::def<of_c>(module, "of_c", typedcall::nothrow | typedcall::pure, "text");
   typedcall::def_falling_back<throws>(module, "throws");
-  const PyTypedcall_Interface *interface = PyTypedcall_Import();
-  if (interface == nullptr) return nullptr;
+  const PyTypedcall_Interface *interface = PyTypedcall_ImportForTags(module.made);
+  if (interface == nullptr || interface != PyTypedcall_Import()) return nullptr;
   auto destroy = [](const void *) { frees = true; };
   static PyMethodDef def = {"f", nullptr, METH_O, nullptr};
   int all = PyNativeCallable_TagObject(interface, module.made, &table, destroy) |

@@ -80,7 +80,7 @@ class Installed(unittest.TestCase):
 
     def test_types_and_pxd_are_there_and_no_sources(self):
         names = {path.name for path in PACKAGE.iterdir()}
-        self.assertLessEqual({"py.typed", "__init__.pxd", "cpp.pxd"}, names)
+        self.assertLessEqual({"py.typed", "__init__.pxd", "cpp.pxd", "tags"}, names)
         if (PACKAGE / "include").is_dir():  # not an editable installation
             self.assertEqual([path for path in PACKAGE.rglob("*.[ch]*")
                               if path.suffix in (".c", ".cc", ".h") and "include" not in path.parts], [])

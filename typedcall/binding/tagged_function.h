@@ -107,12 +107,13 @@ struct one_entry {
 };
 
 /// Calls `tag` with the interface, a table that contains `entry`, and a function that destroys the
-/// table. `tag` must return the same values as the functions in tag.h. On failure, returns false
-/// with a Python exception set. GIL: held.
+/// table. `tag` must return the same values as the functions in tag.h. The interface is null if the
+/// module stays without tags (PyTypedcall_ImportForTags). On failure, returns false with a Python
+/// exception set. GIL: held.
 template <class Tag>
-bool tag_with_one_entry(const PyNativeCallableEntry &entry, const Tag &tag) {
-  const PyTypedcall_Interface *interface = PyTypedcall_Import();
-  if (interface == nullptr) return false;
+bool tag_with_one_entry(PyObject *module, const PyNativeCallableEntry &entry, const Tag &tag) {
+  const PyTypedcall_Interface *interface = PyTypedcall_ImportForTags(module);
+  if (interface == nullptr && PyErr_Occurred() != nullptr) return false;
   auto *made = new one_entry{{1, {entry}}};
   const int taken = tag(interface, &made->table, one_entry::destroy);
   if (taken != 1) delete made;

@@ -51,6 +51,12 @@ class defs_of_a_table {
   /// For PyModuleDef::m_methods.
   PyMethodDef *defs() { return defs_; }
 
+  /// See method_table.
+  defs_of_a_table &required() {
+    is_required_.store(true, std::memory_order_relaxed);
+    return *this;
+  }
+
   /// Adds the defs to the side table. See method_table.
   TYPEDCALL_COLD TYPEDCALL_HIDDEN int tag(PyObject *module) const;
 
@@ -79,6 +85,7 @@ class defs_of_a_table {
   int make_all_direct(PyObject *module) const;
 
   bool of_type_;
+  std::atomic<bool> is_required_{false};  // several interpreters may call required()
   std::size_t count_ = 0;
   def_place *places_;
   PyMethodDef *defs_;
@@ -229,7 +236,8 @@ TYPEDCALL_COLD TYPEDCALL_INTERNAL_DEFINE int defs_of_a_table::tag(PyObject *modu
     }
   }
   if (PyModule_Check(module) && make_all_direct(module) < 0) return -1;
-  return PyTypedMethod_AddTags(module, defs_, typed_);
+  return PyTypedMethod_Internal_AddTags(module, defs_, typed_,
+                                        is_required_.load(std::memory_order_relaxed));
 }
 
 TYPEDCALL_RARE TYPEDCALL_INTERNAL_DEFINE void defs_of_a_table::add(const char *name,

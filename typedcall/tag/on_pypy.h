@@ -18,6 +18,12 @@ static inline const PyTypedcall_Interface *PyTypedcall_Import(void) {
   return (const PyTypedcall_Interface *)(const void *)&none;
 }
 
+/// Like PyTypedcall_Import.
+static inline const PyTypedcall_Interface *PyTypedcall_ImportForTags(PyObject *owner) {
+  (void)owner;
+  return PyTypedcall_Import();
+}
+
 /// Returns 0: the caller still owns `table`. On failure, returns -1 with ValueError for a NULL def
 /// or name, or an invalid table. GIL: held.
 static inline int PyTypedMethod_TagDef(const PyTypedcall_Interface *interface,

@@ -1,4 +1,4 @@
-# Declarations for Cython code. typedcall/cpp.pxd has more for C++.
+# Declarations for Cython code. typedcall/tags/ tags, and typedcall/cpp.pxd has more for C++.
 #
 #     import typedcall
 #     from typedcall cimport address_of

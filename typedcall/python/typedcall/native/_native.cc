@@ -317,4 +317,5 @@ typedcall::method_table methods{
 
 }  // namespace
 
-TYPEDCALL_MODULE_STATE(_native, "The C++ headers of typedcall, for Python.", methods, native_state);
+TYPEDCALL_MODULE_STATE(_native, "The C++ headers of typedcall, for Python.", methods.required(),
+                       native_state);

@@ -187,4 +187,5 @@ typedcall::method_table methods{
 
 }  // namespace
 
-TYPEDCALL_MODULE_STATE(_numpy_bridge, "ufuncs from native functions.", methods, bridge_state);
+TYPEDCALL_MODULE_STATE(_numpy_bridge, "ufuncs from native functions.", methods.required(),
+                       bridge_state);

@@ -115,7 +115,8 @@ def cython_declarations(module: ModuleType | str) -> str:
 def tag_pyx_capi(module: ModuleType | str, flags: int | None = None) -> list[str]:
     """Tags the cpdef functions of a Cython module with their C functions in `__pyx_capi__`, and returns their names.
     Cython exports the functions that a .pxd file declares. Call this at the end of the module as
-    `tag_pyx_capi(__name__)`, or from another module.
+    `tag_pyx_capi(__name__)`, or from another module. A module that must work without typedcall cimports a function of
+    the same name from `typedcall.tags`, which warns instead of raising ImportError.
 
     The capsules do not record `noexcept`, `nogil` and `except VALUE`. By default, functions are therefore assumed to
     need the GIL and to raise in an unknown way. Functions that do not return an object get DIFFERS, so resolve() finds

@@ -187,5 +187,5 @@ typedcall::method_table methods{
 
 }  // namespace
 
-TYPEDCALL_MODULE_STATE(_callbacks, "Typed functions as C functions that libraries call.", methods,
-                       callbacks_state);
+TYPEDCALL_MODULE_STATE(_callbacks, "Typed functions as C functions that libraries call.",
+                       methods.required(), callbacks_state);

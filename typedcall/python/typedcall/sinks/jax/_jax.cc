@@ -224,4 +224,4 @@ typedcall::method_table methods{
 
 }  // namespace
 
-TYPEDCALL_MODULE_STATE(_jax, "Typed functions for XLA.", methods, state);
+TYPEDCALL_MODULE_STATE(_jax, "Typed functions for XLA.", methods.required(), state);

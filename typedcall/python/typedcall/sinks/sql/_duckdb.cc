@@ -158,4 +158,5 @@ extern "C" __attribute__((visibility("default"))) bool typedcall_sql_init_c_api(
   return false;
 }
 
-TYPEDCALL_MODULE_STATE(_duckdb, "Adds typed functions to DuckDB's databases.", methods, state);
+TYPEDCALL_MODULE_STATE(_duckdb, "Adds typed functions to DuckDB's databases.", methods.required(),
+                       state);

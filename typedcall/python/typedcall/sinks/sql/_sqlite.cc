@@ -179,4 +179,5 @@ extern "C" __attribute__((visibility("default"))) int sqlite3_extension_init(
   return SQLITE_OK_LOAD_PERMANENTLY;  // the extension stays loaded
 }
 
-TYPEDCALL_MODULE_STATE(_sqlite, "Adds typed functions to SQLite's connections.", methods, state);
+TYPEDCALL_MODULE_STATE(_sqlite, "Adds typed functions to SQLite's connections.", methods.required(),
+                       state);

@@ -185,4 +185,5 @@ typedcall::method_table methods{
 
 }  // namespace
 
-TYPEDCALL_MODULE_STATE(_tvm_ffi, "Typed functions and functions of tvm-ffi.", methods, state);
+TYPEDCALL_MODULE_STATE(_tvm_ffi, "Typed functions and functions of tvm-ffi.", methods.required(),
+                       state);
