@@ -14,8 +14,8 @@
 namespace {
 
 using typedcall::invoker;
+using typedcall::invoker_backend;
 using typedcall::native_value;
-using typedcall::way;
 
 // This function is not inlined, because surrounding code can change how gcc compiles the loop.
 template <class Call, class... A>
@@ -52,15 +52,15 @@ void add_invocations(const char *name, R (*address)(A...), A... values) {
     time_call(state, pointer, values...);
   });
 
-  const auto add_way = [=](const char *label, std::optional<way> asked) {
+  const auto add_way = [=](const char *label, std::optional<invoker_backend> asked) {
     const auto made = invoker::make(typedcall::signature_of<R(A...)>::text, 0, funcptr, asked);
     if (!made) return;
     bench::add(prefix + label,
                [=](benchmark::State &state) { time_invoker<R>(state, *made, values...); });
   };
   add_way("invoker", std::nullopt);
-  add_way("image", way::image);
-  add_way("by_ffi", way::ffi);
+  add_way("image", invoker_backend::image);
+  add_way("by_ffi", invoker_backend::ffi);
 
   bench::add(prefix + "ffi_call", [=](benchmark::State &state) {
     ffi_type *types[] = {typedcall::internal::ffi_type_of(typedcall::native_type<A>())...};

@@ -48,7 +48,7 @@ std::optional<loop> resolved_loop(const char *name, const char *signature,
   auto found =
       typedcall::resolve(interface, callable.get(), signature, typedcall::loop_capabilities);
   typedcall::loop_options options;
-  options.asked = asked;
+  options.kernel = asked;
   return found ? loop::make(std::move(*found), std::move(options)) : std::nullopt;
 }
 

@@ -10,7 +10,7 @@ import tvm_ffi
 import typedcall
 from tvm_ffi import libinfo
 from typedcall import Flags
-from typedcall.tvm_ffi import function, source
+from typedcall.tvm_ffi import function, typed_function
 
 CALLS = 50_000
 
@@ -38,7 +38,7 @@ def main():
     callees.register_step()
     own = tvm_ffi.get_global_func("bench.step")
     bridged, boxed = function(callees.step), tvm_ffi.convert(callees.step)
-    typed = source("bench.step", "d->d", flags=Flags.PURE | Flags.THREAD_SAFE)
+    typed = typed_function("bench.step", "d->d", flags=Flags.PURE | Flags.THREAD_SAFE)
     tvm_ffi.register_global_func("bench.bridged", bridged, override=True)
     tvm_ffi.register_global_func("bench.boxed", boxed, override=True)
 

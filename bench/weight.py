@@ -27,7 +27,7 @@ static PyModuleDef module = {PyModuleDef_HEAD_INIT, "consumer", nullptr, 0,     
                              nullptr,               nullptr,    nullptr, nullptr};
 PyMODINIT_FUNC PyInit_consumer() { return PyModuleDef_Init(&module); }
 """
-INCLUDED = ["Python.h", "core/custom_slots.h", "core/await.h", "core/rendezvous.h",
+INCLUDED = ["Python.h", "core/custom_slots.h", "core/lazy_import.h", "core/rendezvous.h",
             "typedcall/tag.h", "typedcall/resolve.h", "typedcall/call_site.h",
             "typedcall/provider.h", "typedcall/loop.h"]
 

@@ -12,8 +12,8 @@
 #endif
 
 #define PyTypedcall_MODULE "_extensibletype"
-/// Until the first release, change this name and PyTypedcall_AWAITED_NAME whenever a field of the
-/// interface moves or is removed. A stale build then finds nothing.
+/// Until the first release, change this name and PyTypedcall_PLACEHOLDER_NAME whenever a field of
+/// the interface moves or is removed. A stale build then finds nothing.
 #define PyTypedcall_CAPSULE "typedcall_v2"
 #define PyTypedcall_CAPSULE_NAME PyTypedcall_MODULE "." PyTypedcall_CAPSULE
 #define PyTypedcall_ABI_MAJOR 1
@@ -23,7 +23,7 @@
 
 /// The key of the keeper in a tagged object's `__dict__`. The keeper holds the objects that the tag
 /// keeps alive. Removing the keeper removes the tag, unless the object has another tag.
-#define PyTypedcall_KEPT_NAME "__typedcall_kept__"
+#define PyTypedcall_KEEPER_NAME "__typedcall_keeper__"
 
 /// The kinds of keys in the side table, with the types of their values.
 enum PyTypedcall_Space {
@@ -95,7 +95,7 @@ typedef struct PyTypedcall_Interface {
   void (*counters)(void *state, PyTypedcall_Counters *out, size_t size);
 
   /// The live counters. Any thread may read them without the GIL. Load them, and this field,
-  /// atomically, because the field changes when an awaited interface is installed (core/await.h).
+  /// atomically, because the field changes when an interface is installed (core/lazy_import.h).
   const PyTypedcall_Counters *live_counters;
 
   /// See PyCustomSlot_IDByName.
@@ -110,7 +110,7 @@ typedef struct PyTypedcall_Interface {
 
 /// See PyTypedcall_Interface.publish.
 #define PyTypedcall_CONFLICT (-2)
-#define PyTypedcall_CAME_BACK 2
+#define PyTypedcall_REPUBLISHED 2
 
 /// True if this version of the header can use the interface. GIL: none.
 static inline int PyTypedcall_IsUsable(const PyTypedcall_Interface *interface) {

@@ -6,12 +6,12 @@
 #ifndef TYPEDCALL_CORE_RENDEZVOUS_H_
 #define TYPEDCALL_CORE_RENDEZVOUS_H_
 
-#include "core/await.h"
 #include "core/compiler.h"
+#include "core/lazy_import.h"
 
-#if TYPEDCALL_IS_SUPPORTED  // otherwise core/await.h defines PyTypedcall_Import
+#if TYPEDCALL_IS_SUPPORTED  // otherwise core/lazy_import.h defines PyTypedcall_Import
 
-// core/await.h defines this as a macro for modules that do not install the interface.
+// core/lazy_import.h defines this as a macro for modules that do not install the interface.
 #undef PyTypedcall_Import
 
 #if TYPEDCALL_INTERNAL_IS_DECLARED  // typedcall/separate.cc defines it
@@ -294,7 +294,7 @@ static inline const PyTypedcall_Interface *PyTC_Meet(PyObject *dict, PyObject *k
 /// Returns the calling interpreter's interface, and installs it if necessary. Call this function
 /// once, when the module is executed. Keep the pointer in the module's state, never in a C static,
 /// because each interpreter has its own interface. It is valid until the interpreter ends. Modules
-/// that only read can call PyTypedcall_Await (core/await.h).
+/// that only read can call PyTypedcall_ImportLazily (core/lazy_import.h).
 ///
 /// Returns NULL with ImportError if our names are taken or another major version is installed, with
 /// MemoryError, or with SystemError if the module was compiled for another CPython. GIL: held.

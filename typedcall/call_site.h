@@ -28,7 +28,7 @@ inline const PyTypedcall_Interface *latest(const PyTypedcall_Interface *interfac
 inline bool has_arrived(const PyTypedcall_Interface *interface) {
 #if TYPEDCALL_IS_SUPPORTED
   if (interface == nullptr || !PyTC_IsAwaited(interface)) return false;
-  const auto *awaited = static_cast<const PyTypedcall_Awaited *>(interface->state);
+  const auto *awaited = static_cast<const PyTypedcall_Placeholder *>(interface->state);
   return PyTypedcall_LOAD_ACQUIRE(&awaited->installed) != nullptr;
 #else
   return interface == nullptr;
@@ -68,11 +68,11 @@ class site_search {
       may_remember_ = memory.may_remember(callable_, nullptr, where_, reread_, guard_, &guard_);
     }
     // Without an interface, the cache cannot detect that an interface is installed later.
-    if ((interface_ == nullptr || has_arrived(interface_)) && where_ != place::method_def) {
+    if ((interface_ == nullptr || has_arrived(interface_)) && where_ != place::method_metadata) {
       may_remember_ = false;
     }
     // The instance may get a table before the next search, and that table would take precedence.
-    if (where_ == place::side_table_object && may_have_slots(Py_TYPE(callable_))) {
+    if (where_ == place::object_row && may_have_slots(Py_TYPE(callable_))) {
       may_remember_ = false;
     }
     count_found(is_found_, where_);

@@ -53,8 +53,8 @@ class callback;
 ///   length must be 1.
 ///
 /// The C function returns the result of the typed function, or 0 if that is stored or void. After
-/// an exception, the C function returns the error value (see on_error()) until check() reports the
-/// exception.
+/// an exception, the C function returns the error value (see set_error_value()) until check()
+/// reports the exception.
 ///
 ///     typedcall::callback<double(double, void *), double(double)> f(interface, callable);
 ///     if (!f) return nullptr;
@@ -95,7 +95,7 @@ class callback<R(P...), Result(A...)> {
   void *data() { return this; }
   /// Sets the value that the C function returns after an exception. The default is NaN, -1 or NULL.
   /// Call this before the library calls the function, because no lock guards the value.
-  void on_error(error_type value) { error_ = value; }
+  void set_error_value(error_type value) { error_ = value; }
   /// Returns false and sets the exception if a call has raised one since the last check(). GIL:
   /// held.
   bool check() { return !waiting_.raise(); }
@@ -150,9 +150,9 @@ class callback<R(P...), Result(A...)> {
     if constexpr (falls_back) {
       int status;
       if constexpr (std::is_void_v<Result>) {
-        status = function_.back()(args...);
+        status = function_.falling_back()(args...);
       } else {
-        status = function_.back()(args..., result);
+        status = function_.falling_back()(args..., result);
       }
       return TYPEDCALL_EXPECT(status == 0, 1) || call_boxed(result, args...);
     } else {

@@ -14,45 +14,46 @@
 
 /// The flags that a caller handles by using PyNativeView and PyNativeCheck. The other mandatory
 /// flags require more of the caller, such as passing self.
-#define PyNativeView_HANDLED                                                                    \
+#define PyNativeView_HANDLED_MASK                                                               \
   (PyNativeCallable_NEEDS_THREAD | PyNativeCallable_ACQUIRES_GIL | PyNativeCallable_MAY_RAISE | \
    PyNativeCallable_ERROR_IS_NEG_ZERO | PyNativeCallable_RETURNS_STATUS |                       \
    PyNativeCallable_FALLS_BACK)
 
 // Write a `switch` over these enums without a `default`, so that compilers warn about missing
-// cases. Compare only with UNUSABLE, RESULT and NOTHING, which exclude every other enumerator.
+// cases. Compare only with UNUSABLE, NONE and ANY, which exclude every other enumerator.
 
 /// How the C function reports the outcome of a call. Source: docs/ABI.md, 3.8 to 3.15.
-enum PyNativeVerdict {
+enum PyNativeErrorProtocol {
   /// The entry must be ignored, because a mandatory flag is unknown or the flags contradict the
   /// signature.
-  PyNativeVerdict_UNUSABLE,
-  PyNativeVerdict_RESULT,      ///< the C result is always the result
-  PyNativeVerdict_MAY_RAISE,   ///< the C result is an error value if an exception is set
-  PyNativeVerdict_ASK,         ///< any C result is an error if an exception is set
-  PyNativeVerdict_STATUS,      ///< 0 if the value is in the place, else an exception is set
-  PyNativeVerdict_FALLS_BACK,  ///< 0 if the value is in the place, else call the Python callable
+  PyNativeErrorProtocol_UNUSABLE,
+  PyNativeErrorProtocol_NONE,             ///< the C result is always the result
+  PyNativeErrorProtocol_MAY_RAISE,        ///< the C result is an error value if an exception is set
+  PyNativeErrorProtocol_CHECK_EXCEPTION,  ///< any C result is an error if an exception is set
+  PyNativeErrorProtocol_STATUS,      ///< 0 if the value is in the place, else an exception is set
+  PyNativeErrorProtocol_FALLS_BACK,  ///< 0 as with STATUS, else call the Python callable
 };
 
 /// The thread state in which the C function is called. Source: docs/ABI.md, section 3 (flags), 6.3.
-enum PyNativeHold {
-  PyNativeHold_NOTHING,  ///< any state, and several threads may call the function at once
-  PyNativeHold_THREAD,   ///< attached (with the GIL, if there is one)
-  PyNativeHold_NO_GIL,   ///< without the GIL; the function takes the GIL itself
+enum PyNativeThreadState {
+  PyNativeThreadState_ANY,       ///< any state, and several threads may call the function at once
+  PyNativeThreadState_ATTACHED,  ///< attached (with the GIL, if there is one)
+  PyNativeThreadState_DETACHED,  ///< without the GIL; the function takes the GIL itself
 };
 
 /// An entry as Python sees it. See PyNativeView_Of().
 typedef struct {
   PyNativeType result;  ///< the type of Python's result, with "v" for None
-  int parameters;       ///< the number of arguments that Python passes
+  int nargs;            ///< the number of arguments that Python passes
   int has_place;        ///< nonzero if the result is stored through the next argument
-  enum PyNativeVerdict verdict;
-  enum PyNativeHold hold;
+  enum PyNativeErrorProtocol error_protocol;
+  enum PyNativeThreadState thread_state;
   int takes_self;  ///< nonzero if the C function takes self before all arguments
 } PyNativeView;
 
 /// A comparison that recognises most results. If `((bits & mask) == expected) ==
-/// is_value_if_equal`, the call has a result; otherwise follow the verdict. See PyNativeCheck_Of().
+/// is_value_if_equal`, the call has a result; otherwise follow the error protocol. See
+/// PyNativeCheck_Of().
 typedef struct {
   uint64_t mask;      ///< the bits of the C result to compare; 0 if they are not enough
   uint64_t expected;  ///< a status of 0, or the error value
@@ -60,54 +61,54 @@ typedef struct {
 } PyNativeCheck;
 
 // True if the C function returns 0, or a status and no value.
-PyNative_INLINE bool PyNativeView_Internal_HasStatus(enum PyNativeVerdict verdict) {
-  switch (verdict) {
-    case PyNativeVerdict_STATUS:
-    case PyNativeVerdict_FALLS_BACK:
+PyNative_INLINE bool PyNativeView_Internal_HasStatus(enum PyNativeErrorProtocol error_protocol) {
+  switch (error_protocol) {
+    case PyNativeErrorProtocol_STATUS:
+    case PyNativeErrorProtocol_FALLS_BACK:
       return true;
-    case PyNativeVerdict_UNUSABLE:
-    case PyNativeVerdict_RESULT:
-    case PyNativeVerdict_MAY_RAISE:
-    case PyNativeVerdict_ASK:
+    case PyNativeErrorProtocol_UNUSABLE:
+    case PyNativeErrorProtocol_NONE:
+    case PyNativeErrorProtocol_MAY_RAISE:
+    case PyNativeErrorProtocol_CHECK_EXCEPTION:
       break;
   }
   return false;
 }
 
 // True if the caller may have to call the Python callable instead.
-PyNative_INLINE bool PyNativeView_Internal_FallsBack(enum PyNativeVerdict verdict) {
-  switch (verdict) {
-    case PyNativeVerdict_FALLS_BACK:
+PyNative_INLINE bool PyNativeView_Internal_FallsBack(enum PyNativeErrorProtocol error_protocol) {
+  switch (error_protocol) {
+    case PyNativeErrorProtocol_FALLS_BACK:
       return true;
-    case PyNativeVerdict_UNUSABLE:
-    case PyNativeVerdict_RESULT:
-    case PyNativeVerdict_MAY_RAISE:
-    case PyNativeVerdict_ASK:
-    case PyNativeVerdict_STATUS:
+    case PyNativeErrorProtocol_UNUSABLE:
+    case PyNativeErrorProtocol_NONE:
+    case PyNativeErrorProtocol_MAY_RAISE:
+    case PyNativeErrorProtocol_CHECK_EXCEPTION:
+    case PyNativeErrorProtocol_STATUS:
       break;
   }
   return false;
 }
 
 // True if the thread must be attached.
-PyNative_INLINE bool PyNativeView_Internal_IsAttached(enum PyNativeHold hold) {
-  switch (hold) {
-    case PyNativeHold_THREAD:
+PyNative_INLINE bool PyNativeView_Internal_IsAttached(enum PyNativeThreadState thread_state) {
+  switch (thread_state) {
+    case PyNativeThreadState_ATTACHED:
       return true;
-    case PyNativeHold_NOTHING:
-    case PyNativeHold_NO_GIL:
+    case PyNativeThreadState_ANY:
+    case PyNativeThreadState_DETACHED:
       break;
   }
   return false;
 }
 
 // True if the thread must not hold the GIL.
-PyNative_INLINE bool PyNativeView_Internal_IsDetached(enum PyNativeHold hold) {
-  switch (hold) {
-    case PyNativeHold_NO_GIL:
+PyNative_INLINE bool PyNativeView_Internal_IsDetached(enum PyNativeThreadState thread_state) {
+  switch (thread_state) {
+    case PyNativeThreadState_DETACHED:
       return true;
-    case PyNativeHold_NOTHING:
-    case PyNativeHold_THREAD:
+    case PyNativeThreadState_ANY:
+    case PyNativeThreadState_ATTACHED:
       break;
   }
   return false;
@@ -116,42 +117,44 @@ PyNative_INLINE bool PyNativeView_Internal_IsDetached(enum PyNativeHold hold) {
 // Returns the thread state that these flags require. A function that takes the GIL itself can
 // deadlock if the caller holds the GIL. A function that takes self is called with the GIL, because
 // self is an object. If a function is not THREAD_SAFE, the GIL keeps a second thread out.
-PyNative_INLINE enum PyNativeHold PyNativeView_Internal_Hold(uintptr_t flags) {
-  if ((flags & PyNativeCallable_NEEDS_THREAD) != 0) return PyNativeHold_THREAD;
-  if ((flags & PyNativeCallable_ACQUIRES_GIL) != 0) return PyNativeHold_NO_GIL;
-  if ((flags & PyNativeCallable_TAKES_SELF) != 0) return PyNativeHold_THREAD;
-  return (flags & PyNativeCallable_THREAD_SAFE) != 0 ? PyNativeHold_NOTHING : PyNativeHold_THREAD;
+PyNative_INLINE enum PyNativeThreadState PyNativeView_Internal_ThreadState(uintptr_t flags) {
+  if ((flags & PyNativeCallable_NEEDS_THREAD) != 0) return PyNativeThreadState_ATTACHED;
+  if ((flags & PyNativeCallable_ACQUIRES_GIL) != 0) return PyNativeThreadState_DETACHED;
+  if ((flags & PyNativeCallable_TAKES_SELF) != 0) return PyNativeThreadState_ATTACHED;
+  return (flags & PyNativeCallable_THREAD_SAFE) != 0 ? PyNativeThreadState_ANY
+                                                     : PyNativeThreadState_ATTACHED;
 }
 
-// Returns the verdict for valid flags. RETURNS_STATUS takes precedence over MAY_RAISE. An entry
-// with DIFFERS may have a different error value, such as 5 for Cython's `except 5`.
-PyNative_INLINE enum PyNativeVerdict PyNativeView_Internal_Verdict(uintptr_t flags) {
-  if ((flags & PyNativeCallable_FALLS_BACK) != 0) return PyNativeVerdict_FALLS_BACK;
-  if ((flags & PyNativeCallable_RETURNS_STATUS) != 0) return PyNativeVerdict_STATUS;
-  if ((flags & PyNativeCallable_MAY_RAISE) == 0) return PyNativeVerdict_RESULT;
-  return (flags & PyNativeCallable_DIFFERS) != 0 ? PyNativeVerdict_ASK : PyNativeVerdict_MAY_RAISE;
+// Returns the error protocol for valid flags. RETURNS_STATUS takes precedence over MAY_RAISE. An
+// entry with DIFFERS may have a different error value, such as 5 for Cython's `except 5`.
+PyNative_INLINE enum PyNativeErrorProtocol PyNativeView_Internal_ErrorProtocol(uintptr_t flags) {
+  if ((flags & PyNativeCallable_FALLS_BACK) != 0) return PyNativeErrorProtocol_FALLS_BACK;
+  if ((flags & PyNativeCallable_RETURNS_STATUS) != 0) return PyNativeErrorProtocol_STATUS;
+  if ((flags & PyNativeCallable_MAY_RAISE) == 0) return PyNativeErrorProtocol_NONE;
+  return (flags & PyNativeCallable_DIFFERS) != 0 ? PyNativeErrorProtocol_CHECK_EXCEPTION
+                                                 : PyNativeErrorProtocol_MAY_RAISE;
 }
 
 /// Describes an entry with this signature and these flags. `signature` must come from a successful
-/// parse. If the verdict is PyNativeVerdict_UNUSABLE, the entry must be ignored. The caller must
-/// also check for SETS_ERRNO, DIFFERS and self. Source: docs/ABI.md, section 3.
+/// parse. If the error protocol is PyNativeErrorProtocol_UNUSABLE, the entry must be ignored. The
+/// caller must also check for SETS_ERRNO, DIFFERS and self. Source: docs/ABI.md, section 3.
 PyNative_INLINE PyNativeView PyNativeView_Of(const PyNativeSignature *signature, uintptr_t flags) {
-  PyNativeView view = {{PyNativeType_VOID, 0}, 0, 0, PyNativeVerdict_UNUSABLE,
-                       PyNativeHold_NOTHING,   0};
+  PyNativeView view = {{PyNativeType_VOID, 0},  0, 0, PyNativeErrorProtocol_UNUSABLE,
+                       PyNativeThreadState_ANY, 0};
   view.result = signature->result;
-  view.parameters = signature->nargs;
+  view.nargs = signature->nargs;
   if ((flags & (PyNativeCallable_RETURNS_STATUS | PyNativeCallable_FALLS_BACK)) != 0) {
     view.result.code = PyNativeType_VOID;
-    view.result.is_pointer = 0;
-    if (view.parameters > 0 && PyNativeType_IsPlace(signature->args[view.parameters - 1])) {
+    view.result.pointer_flags = 0;
+    if (view.nargs > 0 && PyNativeType_IsPlace(signature->args[view.nargs - 1])) {
       view.has_place = 1;
-      view.result.code = signature->args[--view.parameters].code;
+      view.result.code = signature->args[--view.nargs].code;
     }
   }
   if (PyNativeCallable_IsWellFormed(flags, signature->result)) {
-    view.verdict = PyNativeView_Internal_Verdict(flags);
+    view.error_protocol = PyNativeView_Internal_ErrorProtocol(flags);
   }
-  view.hold = PyNativeView_Internal_Hold(flags);
+  view.thread_state = PyNativeView_Internal_ThreadState(flags);
   view.takes_self = (flags & PyNativeCallable_TAKES_SELF) != 0;
   return view;
 }
@@ -159,41 +162,41 @@ PyNative_INLINE PyNativeView PyNativeView_Of(const PyNativeSignature *signature,
 // Returns the bits of the error value. `mask` covers the bits of the type.
 PyNative_INLINE uint64_t PyNativeCheck_Internal_ErrorValue(PyNativeType type, uintptr_t flags,
                                                            uint64_t mask) {
-  switch (PyNativeType_Passed(type)) {
-    case PyNativePassed_SIGNED:
-    case PyNativePassed_UNSIGNED:
+  switch (PyNativeType_Passing(type)) {
+    case PyNativePassing_SIGNED:
+    case PyNativePassing_UNSIGNED:
       return mask;
-    case PyNativePassed_FLOATING:
+    case PyNativePassing_FLOATING:
       if ((flags & PyNativeCallable_ERROR_IS_NEG_ZERO) != 0) return UINT64_C(1) << 63;
       // -1.0 in IEEE 754.
       return mask == UINT32_MAX ? UINT64_C(0xBF800000) : UINT64_C(0xBFF0000000000000);
-    case PyNativePassed_ADDRESS:
-    case PyNativePassed_NOTHING:
-    case PyNativePassed_COMPLEX:
+    case PyNativePassing_ADDRESS:
+    case PyNativePassing_VOID:
+    case PyNativePassing_COMPLEX:
       break;
   }
   return 0;  // NULL
 }
 
-/// Returns the comparison for an entry with this verdict, signature and flags. Source: docs/ABI.md,
-/// 3.8 to 3.15.
-PyNative_INLINE PyNativeCheck PyNativeCheck_Of(enum PyNativeVerdict verdict,
+/// Returns the comparison for an entry with this error protocol, signature and flags. Source:
+/// docs/ABI.md, 3.8 to 3.15.
+PyNative_INLINE PyNativeCheck PyNativeCheck_Of(enum PyNativeErrorProtocol error_protocol,
                                                const PyNativeSignature *signature,
                                                uintptr_t flags) {
   const size_t size = PyNativeType_Size(signature->result);
   PyNativeCheck check = {0, 0, true};
-  switch (verdict) {
-    case PyNativeVerdict_UNUSABLE:
-    case PyNativeVerdict_RESULT:
+  switch (error_protocol) {
+    case PyNativeErrorProtocol_UNUSABLE:
+    case PyNativeErrorProtocol_NONE:
       break;
-    case PyNativeVerdict_STATUS:
-    case PyNativeVerdict_FALLS_BACK:
+    case PyNativeErrorProtocol_STATUS:
+    case PyNativeErrorProtocol_FALLS_BACK:
       check.mask = UINT32_MAX;
       break;
-    case PyNativeVerdict_ASK:
+    case PyNativeErrorProtocol_CHECK_EXCEPTION:
       check.is_value_if_equal = false;
       break;
-    case PyNativeVerdict_MAY_RAISE:
+    case PyNativeErrorProtocol_MAY_RAISE:
       check.is_value_if_equal = false;
       if (size == 0 || size > sizeof(uint64_t)) break;
       check.mask = UINT64_MAX >> (64 - 8 * size);

@@ -114,7 +114,7 @@ class fallback_function<R(A...)> {
                 "typedcall: the last argument would be mistaken for the pointer to the result");
 
  public:
-  /// The C function type of back().
+  /// The C function type of falling_back().
   using signature = typename internal::falling_back<R, A...>::type;
 
   fallback_function() = default;
@@ -131,10 +131,10 @@ class fallback_function<R(A...)> {
   /// The PyNativeCallable_* bits of the entry.
   std::uintptr_t flags() const { return may_fall_back() ? back_.flags() : plain_.flags(); }
   bool may_fall_back() const { return static_cast<bool>(back_); }
-  /// If may_fall_back(), the native function is back() and plain() is empty. Otherwise the native
-  /// function is plain() and back() is empty.
+  /// If may_fall_back(), the native function is falling_back() and plain() is empty. Otherwise the
+  /// native function is plain() and falling_back() is empty.
   const function<R(A...)> &plain() const { return plain_; }
-  const function<signature> &back() const { return back_; }
+  const function<signature> &falling_back() const { return back_; }
   /// The address of the native function, or null if there is none.
   void *address() const {
     return may_fall_back() ? reinterpret_cast<void *>(back_.get())

@@ -32,7 +32,7 @@ class invoker {
   /// Throws std::bad_alloc. May be called from any thread and interpreter without the GIL. Sets no
   /// exception.
   static std::optional<invoker> make(const char *signature, std::uintptr_t flags, void *funcptr,
-                                     std::optional<way> asked = std::nullopt,
+                                     std::optional<invoker_backend> asked = std::nullopt,
                                      PyNativeSignature_Fault *fault = nullptr) {
     if (signature == nullptr) signature = "";
     invoker made;
@@ -44,10 +44,11 @@ class invoker {
     made.funcptr_ = funcptr;
     made.set_narrowing(made.plan_->result);
     made.flags_ = flags;
-    PyNativeSignature of_result;  // the verdict does not depend on the arguments
+    PyNativeSignature of_result;  // the error protocol does not depend on the arguments
     of_result.nargs = 0;
     of_result.result = made.plan_->result;
-    made.check_ = PyNativeCheck_Of(PyNativeView_Of(&of_result, flags).verdict, &of_result, flags);
+    made.check_ =
+        PyNativeCheck_Of(PyNativeView_Of(&of_result, flags).error_protocol, &of_result, flags);
     return made;
   }
 
@@ -79,7 +80,7 @@ class invoker {
 
   /// The number of arguments of a call, including self. A buffer counts as two arguments.
   std::size_t arity() const { return plan_->arity; }
-  way how() const { return plan_->how; }
+  invoker_backend backend() const { return plan_->how; }
   /// The PyNativeCallable_* bits passed to make().
   std::uintptr_t flags() const { return flags_; }
 
@@ -103,7 +104,7 @@ class invoker {
 
   TYPEDCALL_OUT_OF_LINE native_value run_slowly(const native_value *arguments,
                                                 void *wide_result) const {
-    if (plan_->how == way::image) {
+    if (plan_->how == invoker_backend::image) {
       stats::add(event::image);
       return internal::run_image(plan_->image, funcptr_, arguments);
     }
@@ -190,9 +191,9 @@ inline void write_number(PyNativeType type, void *to, const wide_number &number)
 /// No conversion changes a value. Make a safe_cast once and use it for every call:
 ///
 ///     native_value given[kMost]; wide_value scratch[kMost];
-///     cast->arguments(asked, given, scratch);
+///     cast->convert_arguments(asked, given, scratch);
 ///     wide_value wide; native_value result = call(given, &wide);
-///     result = cast->result(result, &wide, &wide_answer);
+///     result = cast->convert_result(result, &wide, &wide_answer);
 class safe_cast {
  public:
   /// Returns nullopt if a signature is invalid, or if a conversion could change a value. GIL: not
@@ -209,13 +210,14 @@ class safe_cast {
 
   /// The number of C arguments. A buffer counts as two arguments.
   std::size_t arity() const {
-    return static_cast<std::size_t>(PyNativeSignature_ArgumentsInC(&asked_));
+    return static_cast<std::size_t>(PyNativeSignature_CArgCount(&asked_));
   }
 
   /// Converts arity() arguments, which do not include self. `given` and `scratch` must each have
   /// arity() elements. Values in `given` may point into `scratch`, which must live until the call
   /// is over. GIL: not needed.
-  void arguments(const native_value *asked, native_value *given, wide_value *scratch) const {
+  void convert_arguments(const native_value *asked, native_value *given,
+                         wide_value *scratch) const {
     std::size_t at = 0;
     for (int i = 0; i < asked_.nargs; ++i, ++at) {
       given[at] = convert(asked[at], asked_.args[i], offered_.args[i], &scratch[at]);
@@ -228,7 +230,8 @@ class safe_cast {
   /// Converts a result. A result that does not fit in a native_value is read from `wide`. If the
   /// converted result does not fit, it is stored in `*answer` and the address is returned. Check
   /// for an exception first, because the error value is not converted. GIL: not needed.
-  native_value result(native_value result, const wide_value *wide, wide_value *answer) const {
+  native_value convert_result(native_value result, const wide_value *wide,
+                              wide_value *answer) const {
     if (internal::is_wide(offered_.result)) result = native_value::at(wide);
     return convert(result, offered_.result, asked_.result, answer);
   }

@@ -46,7 +46,7 @@ struct loop_options {
   /// resolution's callable.
   object_ref callable;
   /// Forces the use of this kernel.
-  std::optional<loop_kernel> asked;
+  std::optional<loop_kernel> kernel;
 };
 
 /// Applies a function to arrays. For each i, the loop reads element i of each input, calls the
@@ -69,7 +69,7 @@ class loop {
  public:
   /// The smallest number of elements for which run() releases the GIL. For fewer elements,
   /// releasing the GIL costs too much time (bench/loops.cc).
-  static constexpr std::intptr_t detach_from = 1000;
+  static constexpr std::intptr_t detach_threshold = 1000;
 
   /// Prepares a loop from the `signature`, `flags` and `funcptr` of an entry. `keep_alive` must
   /// keep the address valid. Entries with DIFFERS are accepted. On failure, returns nullopt with
@@ -105,13 +105,13 @@ class loop {
   /// Processes `dimensions[0]` elements, or none if this is negative. `args` and `steps` contain
   /// one value for each array. `steps` is not read if there is only one element. Releases the GIL
   /// while it runs if the function itself takes the GIL, or if may_detach() and there are at least
-  /// detach_from elements. Returns 0, or -1 with an exception set if a call fails. The loop stops
-  /// at that element, and the output is unchanged from there on. If `done` is not null, sets
+  /// detach_threshold elements. Returns 0, or -1 with an exception set if a call fails. The loop
+  /// stops at that element, and the output is unchanged from there on. If `done` is not null, sets
   /// `*done` to the number of elements that were processed. GIL: held. No exception may be set
   /// before the call if needs_thread() or may_fall_back().
   int run(char *const *args, const std::intptr_t *dimensions, const std::intptr_t *steps,
           std::intptr_t *done = nullptr) const {
-    return may_detach() && dimensions[0] >= detach_from
+    return may_detach() && dimensions[0] >= detach_threshold
                ? run_without_gil(args, dimensions[0], steps, done)
                : run_attached(args, dimensions, steps, done);
   }
@@ -119,7 +119,7 @@ class loop {
   /// Like run(), but releases the GIL only if the function itself takes the GIL. GIL: held.
   int run_attached(char *const *args, const std::intptr_t *dimensions, const std::intptr_t *steps,
                    std::intptr_t *done = nullptr) const {
-    if (PyNativeView_Internal_IsDetached(hold()))
+    if (PyNativeView_Internal_IsDetached(thread_state()))
       return run_without_gil(args, dimensions[0], steps, done);
     return run_python([&] { return apply(args, dimensions[0], steps, done, holds_objects_); });
   }
@@ -140,10 +140,10 @@ class loop {
 
   /// A PyUFuncGenericFunction that runs a loop. `data` is a `const loop *`. NumPy releases the GIL
   /// around loops without objects. If needs_thread(), give NumPy a function that takes the GIL and
-  /// calls this one. If hold() is NO_GIL, give it one that releases the GIL. NumPy checks for
-  /// exceptions after the loop, but may call the loop again before that. Before 1.22, NumPy checks
-  /// only after loops with objects. GIL: held if needs_thread() (with no exception set), or if any
-  /// input contains objects.
+  /// calls this one. If thread_state() is DETACHED, give it one that releases the GIL. NumPy checks
+  /// for exceptions after the loop, but may call the loop again before that. Before 1.22, NumPy
+  /// checks only after loops with objects. GIL: held if needs_thread() (with no exception set), or
+  /// if any input contains objects.
   static void ufunc_loop(char **args, const std::intptr_t *dimensions, const std::intptr_t *steps,
                          void *data) {
     const loop &self = *static_cast<const loop *>(data);
@@ -155,16 +155,18 @@ class loop {
   }
   /// True if the thread must be attached while the loop runs.
   bool needs_thread() const {
-    // hold() is not used, because callers of run_detached() may use a lock for a function that is
-    // not THREAD_SAFE.
+    // thread_state() is not used, because callers of run_detached() may use a lock for a function
+    // that is not THREAD_SAFE.
     return plan_.stores_objects() || (flags_ & PyNativeCallable_NEEDS_THREAD) != 0;
   }
   /// True if the loop may call a Python callable.
-  bool may_fall_back() const { return PyNativeView_Internal_FallsBack(plan_.verdict); }
+  bool may_fall_back() const { return PyNativeView_Internal_FallsBack(plan_.error_protocol); }
   /// True if the loop may run in several threads at once without the GIL.
-  bool may_detach() const { return !plan_.stores_objects() && hold() == PyNativeHold_NOTHING; }
+  bool may_detach() const {
+    return !plan_.stores_objects() && thread_state() == PyNativeThreadState_ANY;
+  }
   /// The thread state in which the function must be called.
-  PyNativeHold hold() const { return view_.hold; }
+  PyNativeThreadState thread_state() const { return view_.thread_state; }
 
   /// The element types of the input arrays, in order.
   const std::vector<PyNativeType> &inputs() const { return plan_.inputs; }
@@ -206,16 +208,16 @@ class loop {
     flags_ = flags;
     view_ = PyNativeView_Of(&parsed, flags);
     if (!check(signature, options)) return false;
-    plan_.inputs.assign(parsed.args, parsed.args + view_.parameters);
+    plan_.inputs.assign(parsed.args, parsed.args + view_.nargs);
     plan_.output = view_.result;
-    plan_.verdict = view_.verdict;
+    plan_.error_protocol = view_.error_protocol;
     plan_.has_place = view_.has_place != 0;
     if (plan_.has_buffers()) {
       return fail(PyExc_TypeError, signature,
                   "a buffer ('*') is an array of its own for each call, and a loop passes one "
                   "element of an array");
     }
-    if (PyNativeView_Internal_IsDetached(hold()) &&
+    if (PyNativeView_Internal_IsDetached(thread_state()) &&
         (plan_.stores_objects() || plan_.reads_objects())) {
       return fail(PyExc_TypeError, signature,
                   "the function takes the GIL itself, and objects are not kept without it");
@@ -225,10 +227,10 @@ class loop {
                   "the function may fall back, and Python functions take no such pointers");
     }
     holds_objects_ = plan_.reads_objects();
-    const PyNativeCheck check = PyNativeCheck_Of(view_.verdict, &parsed, flags);
-    if (options.asked != loop_kernel::invoker) compile(static_cast<bool>(options.self), check);
+    const PyNativeCheck check = PyNativeCheck_Of(view_.error_protocol, &parsed, flags);
+    if (options.kernel != loop_kernel::invoker) compile(static_cast<bool>(options.self), check);
     if (strided_ != nullptr) return true;
-    if (options.asked == loop_kernel::compiled) {
+    if (options.kernel == loop_kernel::compiled) {
       return fail(PyExc_TypeError, signature, "there is no compiled kernel for it");
     }
     PyNativeSignature_Fault fault;
@@ -240,7 +242,7 @@ class loop {
   bool check(const char *signature, const loop_options &options) const {
     const bool has_self = static_cast<bool>(options.self);
     if (funcptr_ == nullptr) return fail(PyExc_ValueError, signature, "no function");
-    if (view_.verdict == PyNativeVerdict_UNUSABLE) {
+    if (view_.error_protocol == PyNativeErrorProtocol_UNUSABLE) {
       return fail(PyExc_ValueError, signature,
                   "flags that are not understood, or do not go with the result");
     }
@@ -248,7 +250,7 @@ class loop {
       return fail(PyExc_TypeError, signature,
                   "the function sets errno, which a loop cannot keep for each element");
     }
-    if (PyNativeView_Internal_FallsBack(view_.verdict) && !options.callable) {
+    if (PyNativeView_Internal_FallsBack(view_.error_protocol) && !options.callable) {
       return fail(PyExc_TypeError, signature,
                   "the function may fall back, and a loop does not know to which callable");
     }
@@ -268,19 +270,19 @@ class loop {
     const bool is_usual = check.expected == check.mask ||
                           check.expected == native_value::of(-1.0).bits ||
                           check.expected == native_value::of(-1.0f).bits;
-    switch (view_.verdict) {
-      case PyNativeVerdict_RESULT:
+    switch (view_.error_protocol) {
+      case PyNativeErrorProtocol_NONE:
         break;
-      case PyNativeVerdict_MAY_RAISE:
+      case PyNativeErrorProtocol_MAY_RAISE:
         if (!is_usual) return;
         break;
-      case PyNativeVerdict_UNUSABLE:
-      case PyNativeVerdict_ASK:
-      case PyNativeVerdict_STATUS:
-      case PyNativeVerdict_FALLS_BACK:
+      case PyNativeErrorProtocol_UNUSABLE:
+      case PyNativeErrorProtocol_CHECK_EXCEPTION:
+      case PyNativeErrorProtocol_STATUS:
+      case PyNativeErrorProtocol_FALLS_BACK:
         return;
     }
-    const bool raises = view_.verdict != PyNativeVerdict_RESULT;
+    const bool raises = view_.error_protocol != PyNativeErrorProtocol_NONE;
     const std::size_t count = plan_.inputs.size() + (has_self ? 1 : 0);
     if (count > internal::kernel_arguments || (is_void && !TYPEDCALL_REGISTER_IMAGE)) return;
 

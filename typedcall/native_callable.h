@@ -131,7 +131,7 @@ PyNative_INLINE int PyNativeCallable_IsWellFormed(uintptr_t flags, PyNativeType 
     return PyNativeType_Equivalent(result, status);
   }
   if ((flags & PyNativeCallable_ERROR_IS_NEG_ZERO) != 0) {
-    return result.code == PyNativeType_DOUBLE && !result.is_pointer;
+    return result.code == PyNativeType_DOUBLE && !result.pointer_flags;
   }
   return (flags & PyNativeCallable_MAY_RAISE) == 0 ||
          PyNativeKind_HasErrorValue(PyNativeType_Kind(result));

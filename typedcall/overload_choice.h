@@ -25,10 +25,10 @@ enum PyNativeRank {
 /// The kinds of values and their ranks for each kind of parameter: X(KIND, bool, integer, double,
 /// float, complex double, complex float, text, object). A long double counts as a double. BOOL
 /// includes NumPy's bools. INT includes NumPy's integers and all other objects with `__index__`. An
-/// ARRAY has `__index__` and a length. Pointers and buffers have a rank only for LEFT_OUT, because
+/// ARRAY has `__index__` and a length. Pointers and buffers have a rank only for DEFAULT, because
 /// only a conversion shows whether an object suits. Source: docs/ABI.md, 8.7.
-#define PyNativeGiven_LIST(X)                                         \
-  X(LEFT_OUT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT) \
+#define PyNativeArgumentKind_LIST(X)                                  \
+  X(DEFAULT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT)  \
   X(BOOL, EXACT, NEAR, SAFE, SAFE, SAFE, SAFE, NONE, SAFE)            \
   X(INT, NONE, EXACT, SAFE, SAFE, SAFE, SAFE, NONE, SAFE)             \
   X(INT_SUBCLASS, NONE, NEAR, SAFE, SAFE, SAFE, SAFE, NONE, SAFE)     \
@@ -45,42 +45,43 @@ enum PyNativeRank {
   X(STR_SUBCLASS, NONE, NONE, NONE, NONE, NONE, NONE, NEAR, SAFE)     \
   X(OTHER, NONE, NONE, NONE, NONE, NONE, NONE, NONE, SAFE)
 
-/// The kind of a value: PyNativeGiven_LEFT_OUT, PyNativeGiven_BOOL, ... LEFT_OUT means that the
-/// default of the parameter is used. C_FLOAT is a C float. C_COMPLEX is a complex number of two C
-/// floats.
-enum PyNativeGiven {
-#define PyNativeGiven_Internal_ROW(KIND, BOOLS, INTS, DOUBLES, FLOATS, ZD, ZF, TEXTS, OBJECTS) \
-  PyNativeGiven_##KIND,
-  PyNativeGiven_LIST(PyNativeGiven_Internal_ROW)
-#undef PyNativeGiven_Internal_ROW
-      PyNativeGiven_COUNT
+/// The kind of a value: PyNativeArgumentKind_DEFAULT, PyNativeArgumentKind_BOOL, ... DEFAULT means
+/// that the default of the parameter is used. C_FLOAT is a C float. C_COMPLEX is a complex number
+/// of two C floats.
+enum PyNativeArgumentKind {
+#define PyNativeArgumentKind_Internal_ROW(KIND, BOOLS, INTS, DOUBLES, FLOATS, ZD, ZF, TEXTS, \
+                                          OBJECTS)                                           \
+  PyNativeArgumentKind_##KIND,
+  PyNativeArgumentKind_LIST(PyNativeArgumentKind_Internal_ROW)
+#undef PyNativeArgumentKind_Internal_ROW
+      PyNativeArgumentKind_COUNT
 };
 
 // Each macro combines the ranks of one column of the list. The names of the ranks are pasted
 // directly, because Windows defines a macro NEAR.
 #define PyNativeChoice_Internal_BOOLS(KIND, B, I, D, F, ZD, ZF, T, O) \
-  | ((uint64_t)PyNativeRank_##B << (4 * PyNativeGiven_##KIND))
+  | ((uint64_t)PyNativeRank_##B << (4 * PyNativeArgumentKind_##KIND))
 #define PyNativeChoice_Internal_INTS(KIND, B, I, D, F, ZD, ZF, T, O) \
-  | ((uint64_t)PyNativeRank_##I << (4 * PyNativeGiven_##KIND))
+  | ((uint64_t)PyNativeRank_##I << (4 * PyNativeArgumentKind_##KIND))
 #define PyNativeChoice_Internal_DOUBLES(KIND, B, I, D, F, ZD, ZF, T, O) \
-  | ((uint64_t)PyNativeRank_##D << (4 * PyNativeGiven_##KIND))
+  | ((uint64_t)PyNativeRank_##D << (4 * PyNativeArgumentKind_##KIND))
 #define PyNativeChoice_Internal_FLOATS(KIND, B, I, D, F, ZD, ZF, T, O) \
-  | ((uint64_t)PyNativeRank_##F << (4 * PyNativeGiven_##KIND))
+  | ((uint64_t)PyNativeRank_##F << (4 * PyNativeArgumentKind_##KIND))
 #define PyNativeChoice_Internal_ZDS(KIND, B, I, D, F, ZD, ZF, T, O) \
-  | ((uint64_t)PyNativeRank_##ZD << (4 * PyNativeGiven_##KIND))
+  | ((uint64_t)PyNativeRank_##ZD << (4 * PyNativeArgumentKind_##KIND))
 #define PyNativeChoice_Internal_ZFS(KIND, B, I, D, F, ZD, ZF, T, O) \
-  | ((uint64_t)PyNativeRank_##ZF << (4 * PyNativeGiven_##KIND))
+  | ((uint64_t)PyNativeRank_##ZF << (4 * PyNativeArgumentKind_##KIND))
 #define PyNativeChoice_Internal_TEXTS(KIND, B, I, D, F, ZD, ZF, T, O) \
-  | ((uint64_t)PyNativeRank_##T << (4 * PyNativeGiven_##KIND))
+  | ((uint64_t)PyNativeRank_##T << (4 * PyNativeArgumentKind_##KIND))
 #define PyNativeChoice_Internal_OBJECTS(KIND, B, I, D, F, ZD, ZF, T, O) \
-  | ((uint64_t)PyNativeRank_##O << (4 * PyNativeGiven_##KIND))
+  | ((uint64_t)PyNativeRank_##O << (4 * PyNativeArgumentKind_##KIND))
 #define PyNativeChoice_Internal_COLUMN(COLUMN) \
-  ((uint64_t)0 PyNativeGiven_LIST(PyNativeChoice_Internal_##COLUMN))
+  ((uint64_t)0 PyNativeArgumentKind_LIST(PyNativeChoice_Internal_##COLUMN))
 
 /// Returns the rank of each kind of value for a parameter of this type. Each rank has four bits.
 PyNative_INLINE uint64_t PyNativeChoice_Row(PyNativeType type) {
   const int is_narrow = type.code == PyNativeType_FLOAT || type.code == PyNativeType_CFLOAT;
-  if (type.code == PyNativeType_STRING && (!type.is_pointer || PyNativeType_IsBuffer(type))) {
+  if (type.code == PyNativeType_STRING && (!type.pointer_flags || PyNativeType_IsBuffer(type))) {
     return PyNativeChoice_Internal_COLUMN(TEXTS);
   }
   switch (PyNativeType_Kind(type)) {
@@ -101,20 +102,21 @@ PyNative_INLINE uint64_t PyNativeChoice_Row(PyNativeType type) {
     case PyNativeKind_VOID:
       break;
   }
-  // The rank is NONE for all kinds except LEFT_OUT.
+  // The rank is NONE for all kinds except DEFAULT.
   return PyNativeRank_NONE * UINT64_C(0x1111111111111111) -
-         ((uint64_t)(PyNativeRank_NONE - PyNativeRank_EXACT) << (4 * PyNativeGiven_LEFT_OUT));
+         ((uint64_t)(PyNativeRank_NONE - PyNativeRank_EXACT) << (4 * PyNativeArgumentKind_DEFAULT));
 }
 
 /// Returns the rank of a value of this kind for the parameter with this PyNativeChoice_Row().
-PyNative_INLINE enum PyNativeRank PyNativeChoice_Rank(uint64_t row, enum PyNativeGiven kind) {
+PyNative_INLINE enum PyNativeRank PyNativeChoice_Rank(uint64_t row,
+                                                      enum PyNativeArgumentKind kind) {
   return (enum PyNativeRank)((row >> (4 * (unsigned)kind)) & 15u);
 }
 
 /// True if a parameter of this type converts an int to a floating type and may round it. Such a
 /// parameter must not receive an int that was out of range for another overload. Source:
 /// docs/ABI.md, 8.9.
-PyNative_INLINE int PyNativeChoice_LosesDigits(PyNativeType type) {
+PyNative_INLINE int PyNativeChoice_LosesPrecision(PyNativeType type) {
   const enum PyNativeKind kind = PyNativeType_Kind(type);
   return kind == PyNativeKind_FLOATING || kind == PyNativeKind_COMPLEX;
 }

@@ -10,7 +10,7 @@
 
 #include "typedcall/base/with_exceptions.h"
 
-#include "core/await.h"
+#include "core/lazy_import.h"
 #include "typedcall/resolve/places.h"
 // The C headers come first because they need Python.h before all standard headers.
 #include <cstddef>
@@ -58,7 +58,7 @@ struct resolution {
   signature_copy signature;  ///< the provider's signature, not the requested one
   std::uintptr_t flags = 0;
   void *funcptr = nullptr;
-  place where = place::instance_slot;
+  typedcall::place place = typedcall::place::instance_slot;
   /// Keeps `funcptr`, `callable` and `self` valid, even after the entry is untagged. Holds
   /// references to the callable, the tag and the owner of the tag. An object that owns a resolution
   /// must visit `keep_alive` in tp_traverse.
@@ -66,7 +66,7 @@ struct resolution {
   /// The resolved callable. Borrowed from `keep_alive`.
   PyObject *callable = nullptr;
   /// If this is `safe`, the consumer must convert the arguments and the result (safe_cast).
-  casting how = casting::exact;
+  typedcall::casting casting = typedcall::casting::exact;
   /// The first argument of an entry with TAKES_SELF (see self_of()). Null for an unbound method.
   /// The caller of an unbound method must check self with check_self(). Borrowed from `keep_alive`.
   PyObject *self = nullptr;
@@ -115,9 +115,10 @@ bool find_entry(const PyTypedcall_Interface *interface, PyObject *callable, cons
   if (asked.signature == nullptr) return false;
   if (is_unbound(callable)) {
     if (!asked.unbound) return false;
-  } else if ((asked.can & PyNativeCallable_TAKES_SELF) != 0 && self_of(callable) == nullptr) {
+  } else if ((asked.capabilities & PyNativeCallable_TAKES_SELF) != 0 &&
+             self_of(callable) == nullptr) {
     request without_self = asked;
-    without_self.can &= ~PyNativeCallable_TAKES_SELF;
+    without_self.capabilities &= ~PyNativeCallable_TAKES_SELF;
     return find_entry<kept, may_cast>(interface, callable, without_self, found);
   }
   const bool is_found = visit_tables<kept>(
@@ -130,7 +131,7 @@ bool find_entry(const PyTypedcall_Interface *interface, PyObject *callable, cons
         return true;
       });
   if constexpr (may_cast) {
-    if (!is_found && asked.allowed == casting::safe) {
+    if (!is_found && asked.casting == casting::safe) {
       return find_safe_entry<kept>(interface, callable, asked, found);
     }
   }
@@ -185,14 +186,14 @@ TYPEDCALL_INTERNAL_DEFINE bool find_held(const PyTypedcall_Interface *interface,
         found.signature = entry.signature;
         found.flags = entry.flags;
         found.funcptr = entry.funcptr;
-        found.where = where;
+        found.place = where;
         found.keep_alive = std::move(reference);
         found.callable = callable;
-        found.how = how;
+        found.casting = how;
         found.self = self_of(callable);
         found.defining_class = defining_class_of(callable);
       });
-  count_found(is_found, is_found ? (*made)->where : place());
+  count_found(is_found, is_found ? (*made)->place : place());
   return is_found;
 }
 
@@ -345,7 +346,7 @@ struct finder {
                                   capabilities can, telling which) {
     request asked = plain_request<Signature>(can);
     if constexpr (!std::is_same_v<Function<Signature>, function<Signature>>) {
-      asked.can |= PyNativeCallable_TAKES_SELF;
+      asked.capabilities |= PyNativeCallable_TAKES_SELF;
       asked.required = PyNativeCallable_TAKES_SELF;
     }
     if constexpr (std::is_same_v<Function<Signature>, unbound_function<Signature>>) {

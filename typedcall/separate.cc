@@ -38,7 +38,9 @@ DEFINE(const PyTypedcall_Interface *, PyTC_Arrived, (void *state)) { return PyTC
 
 #ifndef Py_LIMITED_API
 #ifndef PYPY_VERSION
-DEFINE(const PyTypedcall_Interface *, PyTypedcall_Await, (void)) { return PyTypedcall_Await(); }
+DEFINE(const PyTypedcall_Interface *, PyTypedcall_ImportLazily, (void)) {
+  return PyTypedcall_ImportLazily();
+}
 #endif
 
 DEFINE(int, PyTypedMethod_Internal_AddTags,

@@ -63,7 +63,7 @@ PyNative_INLINE const char *PyNativeSignature_Internal_Unexpected(char byte,
 }
 
 /// Returns the number of C arguments, excluding self. A buffer counts as two.
-PyNative_INLINE int PyNativeSignature_ArgumentsInC(const PyNativeSignature *signature) {
+PyNative_INLINE int PyNativeSignature_CArgCount(const PyNativeSignature *signature) {
   int count = signature->nargs;
   int i = 0;
   for (i = 0; i < signature->nargs; ++i) {
@@ -73,23 +73,24 @@ PyNative_INLINE int PyNativeSignature_ArgumentsInC(const PyNativeSignature *sign
 }
 
 // Reads "&" or "*" and an optional "k", and moves *position past them. Returns a null pointer, or
-// the reason for a failure with *position at the wrong byte. Sets *is_pointer to 0 if there is no
+// the reason for a failure with *position at the wrong byte. Sets *pointer_flags to 0 if there is
+// no
 // "&" or "*".
 PyNative_INLINE const char *PyNativeSignature_Internal_ReadPointer(const char *text, size_t length,
                                                                    size_t *position,
-                                                                   int *is_pointer) {
+                                                                   int *pointer_flags) {
   const char mark = *position < length ? text[*position] : '\0';
-  *is_pointer = 0;
+  *pointer_flags = 0;
   if (mark == 'k') {
     return "'k' must follow '&' or '*'";
   }
   if (mark != '&' && mark != '*') {
     return NULL;
   }
-  *is_pointer = PyNativePointer_TO | (mark == '*' ? PyNativePointer_BUFFER : 0);
+  *pointer_flags = PyNativePointer_TO | (mark == '*' ? PyNativePointer_BUFFER : 0);
   ++*position;
   if (*position < length && text[*position] == 'k') {
-    *is_pointer |= PyNativePointer_CONST;
+    *pointer_flags |= PyNativePointer_CONST;
     ++*position;
   }
   if (*position >= length) {
@@ -110,8 +111,8 @@ PyNative_INLINE const char *PyNativeSignature_Internal_ReadPointer(const char *t
 }
 
 // Returns the reason why a buffer cannot contain this type, or a null pointer.
-PyNative_INLINE const char *PyNativeSignature_Internal_NoElement(int code, int is_pointer) {
-  if ((is_pointer & PyNativePointer_BUFFER) == 0) {
+PyNative_INLINE const char *PyNativeSignature_Internal_NoElement(int code, int pointer_flags) {
+  if ((pointer_flags & PyNativePointer_BUFFER) == 0) {
     return NULL;
   }
   switch (code) {
@@ -120,7 +121,7 @@ PyNative_INLINE const char *PyNativeSignature_Internal_NoElement(int code, int i
     case PyNativeType_OBJECT:
       return "'*' cannot point to 'O': a buffer owns no objects";
     case PyNativeType_STRING:
-      return (is_pointer & PyNativePointer_CONST) != 0 ? "'*s' is const without 'k'" : NULL;
+      return (pointer_flags & PyNativePointer_CONST) != 0 ? "'*s' is const without 'k'" : NULL;
     default:
       return NULL;
   }
@@ -136,9 +137,10 @@ PyNative_INLINE const char *PyNativeSignature_Internal_NoElement(int code, int i
 // -O3.
 TYPEDCALL_OUT_OF_LINE PyNative_INLINE const char *PyNativeSignature_Internal_ReadType(
     const char *text, size_t length, size_t *position, PyNativeType *type) {
-  int is_pointer = 0;
+  int pointer_flags = 0;
   int code = -1;
-  const char *reason = PyNativeSignature_Internal_ReadPointer(text, length, position, &is_pointer);
+  const char *reason =
+      PyNativeSignature_Internal_ReadPointer(text, length, position, &pointer_flags);
   if (reason) {
     return reason;
   }
@@ -159,13 +161,13 @@ TYPEDCALL_OUT_OF_LINE PyNative_INLINE const char *PyNativeSignature_Internal_Rea
   if (code < 0) {
     return PyNativeSignature_Internal_Unexpected(text[*position], reason);
   }
-  reason = PyNativeSignature_Internal_NoElement(code, is_pointer);
+  reason = PyNativeSignature_Internal_NoElement(code, pointer_flags);
   if (reason) {
     return reason;
   }
   ++*position;
   type->code = (unsigned char)code;
-  type->is_pointer = (unsigned char)is_pointer;
+  type->pointer_flags = (unsigned char)pointer_flags;
   return NULL;
 }
 
@@ -240,7 +242,7 @@ PyNative_INLINE int PyNativeSignature_Parse(const char *text, size_t length, PyN
   if (out) {
     out->nargs = 0;
     out->result.code = PyNativeType_VOID;
-    out->result.is_pointer = 0;
+    out->result.pointer_flags = 0;
   }
   if (fault) {
     fault->position = position;
@@ -273,10 +275,10 @@ PyNative_INLINE size_t PyNativeSignature_Internal_Put(char *buffer, size_t size,
 PyNative_INLINE size_t PyNativeSignature_Internal_PutType(char *buffer, size_t size, size_t at,
                                                           PyNativeType type) {
   const char *letters = PyNativeCode_Letters(type.code);
-  if (type.is_pointer) {
+  if (type.pointer_flags) {
     at = PyNativeSignature_Internal_Put(buffer, size, at, PyNativeType_IsBuffer(type) ? '*' : '&');
   }
-  if ((type.is_pointer & PyNativePointer_CONST) != 0) {
+  if ((type.pointer_flags & PyNativePointer_CONST) != 0) {
     at = PyNativeSignature_Internal_Put(buffer, size, at, 'k');
   }
   for (; *letters != '\0'; ++letters) {
@@ -288,7 +290,7 @@ PyNative_INLINE size_t PyNativeSignature_Internal_PutType(char *buffer, size_t s
 // True if the grammar allows this type as an argument.
 PyNative_INLINE int PyNativeType_Internal_IsValue(PyNativeType type) {
   return type.code != PyNativeType_VOID && type.code < PyNativeType_COUNT &&
-         !PyNativeSignature_Internal_NoElement(type.code, type.is_pointer);
+         !PyNativeSignature_Internal_NoElement(type.code, type.pointer_flags);
 }
 
 /// Writes the text of `signature` and a NUL to `buffer`, which has room for `size` bytes. `buffer`
@@ -298,9 +300,9 @@ PyNative_INLINE int PyNativeType_Internal_IsValue(PyNativeType type) {
 PyNative_INLINE size_t PyNativeSignature_Print(const PyNativeSignature *signature, char *buffer,
                                                size_t size) {
   const int is_void =
-      signature->result.code == PyNativeType_VOID && signature->result.is_pointer == 0;
+      signature->result.code == PyNativeType_VOID && signature->result.pointer_flags == 0;
   int valid = signature->nargs >= 0 && signature->nargs <= PyNativeSignature_MAX_ARGS &&
-              PyNativeSignature_ArgumentsInC(signature) <= PyNativeSignature_MAX_ARGS &&
+              PyNativeSignature_CArgCount(signature) <= PyNativeSignature_MAX_ARGS &&
               (is_void || (PyNativeType_Internal_IsValue(signature->result) &&
                            !PyNativeType_IsBuffer(signature->result)));
   size_t at = 0;
@@ -334,22 +336,22 @@ PyNative_INLINE int PyNativeSignature_EquivalentParsed(const PyNativeSignature *
   return same;
 }
 
-/// Returns 1 if a function with the signature `offered` may be called through the signature `asked`
-/// without conversions, else 0. The signatures must be equivalent, except that `offered` may add
-/// the const mark "k" to arguments and omit it from the result. Both must come from a successful
-/// parse. Source: docs/ABI.md, section 3.
-PyNative_INLINE int PyNativeSignature_AnswersParsed(const PyNativeSignature *offered,
-                                                    const PyNativeSignature *asked) {
-  int answers =
-      offered->nargs == asked->nargs && PyNativeType_PassesAs(offered->result, asked->result);
+/// Returns 1 if a function with the signature `offered` may be called through the signature
+/// `requested` without conversions, else 0. The signatures must be equivalent, except that
+/// `offered` may add the const mark "k" to arguments and omit it from the result. Both must come
+/// from a successful parse. Source: docs/ABI.md, section 3.
+PyNative_INLINE int PyNativeSignature_SatisfiesParsed(const PyNativeSignature *offered,
+                                                      const PyNativeSignature *requested) {
+  int answers = offered->nargs == requested->nargs &&
+                PyNativeType_PassesAs(offered->result, requested->result);
   int i = 0;
-  for (i = 0; answers && i < asked->nargs; ++i) {
-    answers = PyNativeType_PassesAs(asked->args[i], offered->args[i]);
+  for (i = 0; answers && i < requested->nargs; ++i) {
+    answers = PyNativeType_PassesAs(requested->args[i], offered->args[i]);
   }
   return answers;
 }
 
-// Compares two texts with PyNativeSignature_AnswersParsed if `is_ordered` is true, otherwise with
+// Compares two texts with PyNativeSignature_SatisfiesParsed if `is_ordered` is true, otherwise with
 // PyNativeSignature_EquivalentParsed.
 PyNative_INLINE int PyNativeSignature_Internal_Compare(const char *a, const char *b,
                                                        int is_ordered) {
@@ -367,7 +369,7 @@ PyNative_INLINE int PyNativeSignature_Internal_Compare(const char *a, const char
   PyNativeSignature parsed_b = {0, {0, 0}, {{0, 0}}};
   return PyNativeSignature_ParseString(a, &parsed_a, NULL) == 0 &&
          PyNativeSignature_ParseString(b, &parsed_b, NULL) == 0 &&
-         (is_ordered ? PyNativeSignature_AnswersParsed(&parsed_a, &parsed_b)
+         (is_ordered ? PyNativeSignature_SatisfiesParsed(&parsed_a, &parsed_b)
                      : PyNativeSignature_EquivalentParsed(&parsed_a, &parsed_b));
 }
 
@@ -377,10 +379,10 @@ PyNative_INLINE int PyNativeSignature_Equivalent(const char *a, const char *b) {
   return PyNativeSignature_Internal_Compare(a, b, 0);
 }
 
-/// Like PyNativeSignature_AnswersParsed, for NUL-terminated texts. Returns 0 if a text is not a
+/// Like PyNativeSignature_SatisfiesParsed, for NUL-terminated texts. Returns 0 if a text is not a
 /// signature. Source: docs/ABI.md, section 3.
-PyNative_INLINE int PyNativeSignature_Answers(const char *offered, const char *asked) {
-  return PyNativeSignature_Internal_Compare(offered, asked, 1);
+PyNative_INLINE int PyNativeSignature_Satisfies(const char *offered, const char *requested) {
+  return PyNativeSignature_Internal_Compare(offered, requested, 1);
 }
 
 #endif  // TYPEDCALL_SIGNATURE_H_

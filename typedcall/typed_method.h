@@ -49,7 +49,7 @@ typedef struct PyPyTypedMethodMetadata {
 /// The header that typedcall adds before PyPy's struct. New minor versions add fields at the start
 /// and increase `size`, because readers start at `ml_name`.
 typedef struct PyTypedMethodMetadata {
-  const void *details;                 ///< NULL in this version
+  const void *reserved;                ///< NULL in this version
   const PyNativeCallableTable *table;  ///< NULL if only `pypy` is used
   uint32_t size;                       ///< the number of bytes from the first field to `ml_name`
   uint16_t abi_major, abi_minor;       ///< 1, 0

@@ -94,7 +94,7 @@ static inline int PyTC_PublishFor(PyTC_State *state, PyTC_Owner *owner, PyTC_Row
     *offered = NULL;
   }
   if (row->value == fresh->value) return 1;
-  return revived != NULL ? PyTypedcall_CAME_BACK : 0;
+  return revived != NULL ? PyTypedcall_REPUBLISHED : 0;
 }
 
 // Removes the row of `key` if all its owners are dying. Their weak references are cleared, but

@@ -246,7 +246,7 @@ static inline int PyTC_IsOfAnother(PyTC_State *state, PyObject *object, const Py
 // is. May run Python code.
 static inline TYPEDCALL_COLD void PyTC_Host(PyTC_State *state, PyObject *object) {
   PyObject *dict = PyTC_HostingDict(object);
-  PyObject *found = PyTC_Look(dict, PyTypedcall_KEPT_NAME);
+  PyObject *found = PyTC_Look(dict, PyTypedcall_KEEPER_NAME);
   PyTC_SideTable *table = &state->tables[PyTypedcall_BY_OBJECT];
   PyTC_Row *row = PyTC_TableRow(table, object);
   PyObject *keeper = row != NULL ? row->keeper : NULL;
@@ -254,7 +254,7 @@ static inline TYPEDCALL_COLD void PyTC_Host(PyTC_State *state, PyObject *object)
       (PyTC_IsHosted(row) || PyTC_HostedRow(table, object) == NULL)) {
     Py_INCREF(keeper);
     PyTypedcall_SavedError saved = PyTypedcall_SaveError();
-    const int is_there = PyDict_SetItemString(dict, PyTypedcall_KEPT_NAME, keeper) == 0;
+    const int is_there = PyDict_SetItemString(dict, PyTypedcall_KEEPER_NAME, keeper) == 0;
     PyTypedcall_RestoreError(saved);
     PyTC_Keeper *hosted = PyTC_AsKeeper(keeper);
     row = PyTC_TableRow(table, object);  // the assignment may have removed the row

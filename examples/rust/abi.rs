@@ -80,7 +80,7 @@ pub struct OneArgMetadata {
 
 #[repr(C)]
 pub struct TypedMetadata {
-    pub details: *const c_void,
+    pub reserved: *const c_void,
     pub table: *const Table,
     pub size: u32,
     pub abi_major: u16,

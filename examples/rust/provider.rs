@@ -56,7 +56,7 @@ macro_rules! typed {
             pub static TABLE: Table = table(concat!($signature, "\0"), $flags, $function as *const c_void);
             pub static PLAIN: PyMethodDef = def(c!(stringify!($function)), $convention, $python as *const c_void);
             static HEADER: TypedMetadata = TypedMetadata {
-                details: null(),
+                reserved: null(),
                 table: addr_of!(TABLE),
                 size: HEADER_SIZE,
                 abi_major: 1,

@@ -2,9 +2,9 @@
 // None. It also finds slots that were registered for foreign types such as numpy.ndarray. This
 // needs the interpreter's interface, which a consumer awaits, but does not install.
 #include "agreed.h"
-#include "core/await.h"
 #include "core/customslots.h"
 #include "core/foreign_slots.h"
+#include "core/lazy_import.h"
 
 typedef struct {
   const PyTypedcall_Interface *interface;
@@ -44,7 +44,7 @@ static PyObject *extent(PyObject *module, PyObject *numbers) {
 
 static int exec_extent(PyObject *module) {
   State *state = (State *)PyModule_GetState(module);
-  state->interface = PyTypedcall_Await();
+  state->interface = PyTypedcall_ImportLazily();
   state->measured = state->interface != NULL ? measured_interface() : NULL;
   return state->measured != NULL ? 0 : -1;
 }

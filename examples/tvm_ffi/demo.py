@@ -3,7 +3,7 @@ tvm-ffi function."""
 
 import tvm_ffi
 import typedcall
-from typedcall.tvm_ffi import function, source
+from typedcall.tvm_ffi import function, typed_function
 
 import activations
 
@@ -21,5 +21,5 @@ except ValueError as error:
 
 # In the other direction, native code finds a C function behind a tvm-ffi function.
 flags = typedcall.Flags.PURE | typedcall.Flags.THREAD_SAFE
-swish = source("activations.swish", "d->d", flags=flags)
+swish = typed_function("activations.swish", "d->d", flags=flags)
 print("typed:", typedcall.signatures(swish), "%.4f" % typedcall.resolve(swish, "d->d")(1.0))

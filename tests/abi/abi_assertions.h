@@ -3,9 +3,9 @@
 #ifndef TYPEDCALL_TESTS_ABI_ABI_ASSERTIONS_H_
 #define TYPEDCALL_TESTS_ABI_ABI_ASSERTIONS_H_
 
-#include "core/await.h"
 #include "core/extensible_type.h"
 #include "core/foreign_slots.h"
+#include "core/lazy_import.h"
 #include "typedcall/tag.h"
 #include "typedcall/typed_method.h"
 
@@ -129,7 +129,7 @@ FIELD(PyTypedMethod_Sibling, def, 0, 8);
 FIELD(PyTypedMethod_Sibling, table, 8, 8);
 SAME(sizeof(PyTypedMethod_Sibling), 16);
 
-FIELD(PyTypedMethodMetadata, details, 0, 8);
+FIELD(PyTypedMethodMetadata, reserved, 0, 8);
 FIELD(PyTypedMethodMetadata, table, 8, 8);
 FIELD(PyTypedMethodMetadata, size, 16, 4);
 FIELD(PyTypedMethodMetadata, abi_major, 20, 2);
@@ -177,12 +177,12 @@ FIELD(PyTypedcall_Interface, live_counters, 88, 8);
 FIELD(PyTypedcall_Interface, slot_id, 96, 8);
 FIELD(PyTypedcall_Interface, ready_static, 104, 8);
 FIELD(PyTypedcall_Interface, combined_metaclass, 112, 8);
-FIELD(PyTypedcall_Awaited, installed, 0, 8);
-FIELD(PyTypedcall_Awaited, interpreter, 8, 8);
-FIELD(PyTypedcall_Awaited, looked_at, 16, 8);
-FIELD(PyTypedcall_Awaited, interface, 24, sizeof(PyTypedcall_Interface));
+FIELD(PyTypedcall_Placeholder, installed, 0, 8);
+FIELD(PyTypedcall_Placeholder, interpreter, 8, 8);
+FIELD(PyTypedcall_Placeholder, searched_length, 16, 8);
+FIELD(PyTypedcall_Placeholder, interface, 24, sizeof(PyTypedcall_Interface));
 SAME(PyTypedcall_CONFLICT, -2);
-SAME(PyTypedcall_CAME_BACK, 2);
+SAME(PyTypedcall_REPUBLISHED, 2);
 SAME(PyTypedcall_INTERFACE_SIZE_1_0, 120);
 SAME(sizeof(PyTypedcall_Interface), 120);
 SAME(PyTypedcall_ABI_MINOR, 0);

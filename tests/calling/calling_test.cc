@@ -116,8 +116,12 @@ TEST(Take, TextsAndElements) {
   EXPECT_EQ(outcome_of(given::bytes(text, 3), "*B"), taken::no);  // *B is not constant
   EXPECT_EQ(outcome_of(given::bytes(text, 3), "*kb"), taken::no);
   double array[2] = {1, 2};
-  given doubles = {
-      PyNativeGiven_OTHER, PyNativeKind_FLOATING, 8, false, native_value::of(&array[0]).bits, 2};
+  given doubles = {PyNativeArgumentKind_OTHER,
+                   PyNativeKind_FLOATING,
+                   8,
+                   false,
+                   native_value::of(&array[0]).bits,
+                   2};
   EXPECT_EQ(outcome_of(doubles, "*d"), taken::yes);
   EXPECT_EQ(outcome_of(doubles, "*kd"), taken::yes);
   EXPECT_EQ(outcome_of(doubles, "*f"), taken::no);
@@ -128,7 +132,8 @@ void nothing_to_do() {}
 
 TEST(Take, Bools) {
   char bytes[3] = {0, 1, 1};
-  given bools = {PyNativeGiven_OTHER, PyNativeKind_BOOL, 1, false, native_value::of(bytes).bits, 3};
+  given bools = {
+      PyNativeArgumentKind_OTHER, PyNativeKind_BOOL, 1, false, native_value::of(bytes).bits, 3};
   EXPECT_EQ(outcome_of(bools, "*k?"), taken::yes);
   bytes[1] = 2;
   EXPECT_EQ(outcome_of(bools, "*k?"), taken::no);  // a C bool is 0 or 1
@@ -223,8 +228,8 @@ TEST(Choice, AnEntryThatTheSinkDoesNotCallIsRanked) {
   }
   made.prepare();
   EXPECT_EQ(made.alone(), nullptr);
-  EXPECT_EQ(made.first(PyNativeGiven_INT), nullptr);
-  EXPECT_EQ(made.first(PyNativeGiven_FLOAT), &made.all[1]);
+  EXPECT_EQ(made.first(PyNativeArgumentKind_INT), nullptr);
+  EXPECT_EQ(made.first(PyNativeArgumentKind_FLOAT), &made.all[1]);
   native_value values[2];
   const given one = given::integer(1), half = given::real(0.5);
   EXPECT_EQ(made.choose(&one, 1, values), nullptr);  // that overload has no C function

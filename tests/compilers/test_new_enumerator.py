@@ -9,7 +9,7 @@ import compilers
 
 HEADER = "typedcall/entry_view.h"
 # A reader may compare with these, because false is right for every other enumerator.
-COMPARED = {"PyNativeVerdict_UNUSABLE", "PyNativeVerdict_RESULT", "PyNativeHold_NOTHING"}
+COMPARED = {"PyNativeErrorProtocol_UNUSABLE", "PyNativeErrorProtocol_NONE", "PyNativeThreadState_ANY"}
 # Two sources need headers that may be missing. They include what the others include.
 OPTIONAL = {"_sqlite.cc", "_native_pypy.cc"}
 MISSING = re.compile(r"^(\S+?):(\d+):\d+: warning: enumeration value .(\w+). not handled in switch", re.MULTILINE)

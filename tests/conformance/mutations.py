@@ -24,7 +24,7 @@ MUTATIONS = [
     ("3.11", CALLABLE, "return (flags & PyNativeCallable_NEEDS_THREAD) != 0;", "return 1;"),
     ("3.11", CALLABLE, "return (flags & fails) == 0;", "return 1;"),
     ("3.11", CALLABLE, "(flags & raises) != PyNativeCallable_MAY_RAISE", "0"),
-    ("3.11", CALLABLE, "return result.code == PyNativeType_DOUBLE && !result.is_pointer;", "return 1;"),
+    ("3.11", CALLABLE, "return result.code == PyNativeType_DOUBLE && !result.pointer_flags;", "return 1;"),
     ("3.12", CALLABLE, "PyNativeKind_HasErrorValue(PyNativeType_Kind(result));", "1;"),
     ("3.13", CALLABLE, "return PyNativeType_Equivalent(result, status);", "return 1;"),
     ("1.21", CALLABLE, "own != NULL && own == found && owner->tp_call == type->tp_call;", "1;"),
@@ -57,7 +57,7 @@ MUTATIONS = [
     ("8.3", REQUEST, "return (entry.flags & by_place) == 0 || has_same_place(entry, asked);", "return true;"),
     ("8.3", REQUEST, "if (before == '*' && b == 's') return false;  // \"*s\" has no \"k\"", ""),
     ("8.6", "typedcall/resolve.h", "if (!asked.unbound) return false;", ""),
-    ("3.16", "typedcall/resolve.h", "without_self.can &= ~PyNativeCallable_TAKES_SELF;",
+    ("3.16", "typedcall/resolve.h", "without_self.capabilities &= ~PyNativeCallable_TAKES_SELF;",
      "return false;"),
 ]
 

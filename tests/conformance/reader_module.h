@@ -4,7 +4,7 @@
 
 #include <Python.h>
 
-#include "core/await.h"
+#include "core/lazy_import.h"
 
 // The module state, because each interpreter has its own interface.
 typedef struct ReaderState {
@@ -18,7 +18,7 @@ static const PyTypedcall_Interface *InterfaceOf(PyObject *module) {
 // Fills the module state, and PLACES. Returns 0, or -1 with an exception set.
 static int ExecuteReader(PyObject *module) {
   ReaderState *state = (ReaderState *)PyModule_GetState(module);
-  state->interface = PyTypedcall_Await();
+  state->interface = PyTypedcall_ImportLazily();
   if (state->interface == NULL) return -1;
   PyObject *names =
       Py_BuildValue("(ssssss)", "name", "def", "object", "instance", "sibling", "type");

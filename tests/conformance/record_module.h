@@ -32,7 +32,7 @@ typedef struct Name {
   int flags;     // the flags of the PyMethodDef
   int readable;  // number of mapped bytes before the name
   int shift;     // distance from the alignment that the struct needs
-  uintptr_t details;
+  uintptr_t reserved;
   int has_table;
   uint32_t size;
   uint16_t major, minor;
@@ -88,7 +88,7 @@ static const Table *GuardedTable(const Record *record) {
 static const char *GuardedName(const Name *name, const Table *table) {
   char made[56 + 100] = "";
   const uintptr_t offered = name->has_table ? (uintptr_t)table : 0;
-  memcpy(made, &name->details, 8);
+  memcpy(made, &name->reserved, 8);
   memcpy(made + 8, &offered, 8);
   memcpy(made + 16, &name->size, 4);
   memcpy(made + 20, &name->major, 2);

@@ -143,7 +143,7 @@ class Source:
         header, pypy, one_arg = (given.get(part) for part in ("header", "pypy", "one_arg"))
         if header is not None and pypy is None:
             pypy = {"codes": [NOT_FOR_PYPY, -1], "result": NOT_FOR_PYPY, "function": None}
-        header_fields = {"details": 0, "table": 1, "size": 56, "major": 1, "minor": 0, "magic": MAGIC, **(header or {})}
+        header_fields = {"reserved": 0, "table": 1, "size": 56, "major": 1, "minor": 0, "magic": MAGIC, **(header or {})}
         struct = pypy or one_arg or {}
         codes = struct.get("codes") if pypy else None
         if codes is not None:
@@ -151,7 +151,7 @@ class Source:
         function = struct.get("function", "half" if struct else None)
         bits = number(given.get("bits", "0x3000"))
         readable = given.get("readable", 0 if not bits & 0x1000 else 24 if not bits & 0x2000 else 56)
-        fields = [bits | convention(given.get("convention", "O")), readable, given.get("shift", 0), header_fields["details"],
+        fields = [bits | convention(given.get("convention", "O")), readable, given.get("shift", 0), header_fields["reserved"],
                   int(bool(header_fields["table"])), header_fields["size"], header_fields["major"],
                   header_fields["minor"], f"UINT64_C({number(header_fields['magic']):#x})",
                   "PYPY" if pypy else "ONE_ARG" if one_arg else "ALONE_NOTHING",

@@ -24,7 +24,7 @@ class Keeping : public Rows {
     return Ref::Steal(PyWeakref_NewRef(object.get(), nullptr));
   }
   static bool IsHosted(const Ref &object) {
-    return PyObject_HasAttrString(object.get(), PyTypedcall_KEPT_NAME) != 0;
+    return PyObject_HasAttrString(object.get(), PyTypedcall_KEEPER_NAME) != 0;
   }
 };
 
@@ -143,7 +143,7 @@ TEST(KeepingAtTheEnd, TheObjectGoesFirst) {
                                  nullptr, Destroy, kept.get()),
               1)
         << TakeError();
-    EXPECT_NE(PyObject_HasAttrString(object.get(), PyTypedcall_KEPT_NAME), 0);
+    EXPECT_NE(PyObject_HasAttrString(object.get(), PyTypedcall_KEEPER_NAME), 0);
   }
   sub.End();
   EXPECT_EQ(Destroyed()[&value], 1);
@@ -168,7 +168,7 @@ TEST_F(Keeping, AnotherTagHasItToo) {
   EXPECT_EQ(Retract(kObject, object.get()), 1);
   const void *const second = Address();
   EXPECT_EQ(PublishKept(object, second, kept[1]), 1);
-  Ref keeper = Ref::Steal(PyObject_GetAttrString(object.get(), PyTypedcall_KEPT_NAME));
+  Ref keeper = Ref::Steal(PyObject_GetAttrString(object.get(), PyTypedcall_KEEPER_NAME));
   EXPECT_EQ(Retract(kObject, object.get()), 1);
   EXPECT_EQ(PublishKept(object, Address(), keeper), 1) << "it does not keep itself";
   EXPECT_EQ(references(0), 2);
@@ -213,13 +213,13 @@ TEST_F(Keeping, CopiesHaveNoTag) {
   ASSERT_TRUE(
       scope_.Run("import copy, functools, pickle\n"
                  "shallow = copy.copy(original)\n"
-                 "assert copy.deepcopy(original).__typedcall_kept__ is None\n"
-                 "assert pickle.loads(pickle.dumps(original.__typedcall_kept__)) is None\n"
+                 "assert copy.deepcopy(original).__typedcall_keeper__ is None\n"
+                 "assert pickle.loads(pickle.dumps(original.__typedcall_keeper__)) is None\n"
                  "def wrapper(): pass\n"
                  "functools.update_wrapper(wrapper, original, ())\n"
                  "del wrapper.__wrapped__\n"
-                 "for make in (type(original.__typedcall_kept__), object.__new__):\n"
-                 "  try: make(type(original.__typedcall_kept__))\n"
+                 "for make in (type(original.__typedcall_keeper__), object.__new__):\n"
+                 "  try: make(type(original.__typedcall_keeper__))\n"
                  "  except TypeError: pass\n"
                  "  else: raise AssertionError(make)\n"
                  "del original\n"));
@@ -260,7 +260,7 @@ TEST_F(Keeping, WhoseKeysUntag) {
                  "    object_.__dict__.clear()\n"
                  "    return False\n"
                  "object_ = Owner()\n"
-                 "object_.__dict__[Key('__typedcall_kept__')] = 1\n"));
+                 "object_.__dict__[Key('__typedcall_keeper__')] = 1\n"));
   const Ref kept = Owner();
   const void *value = Address();
   {

@@ -40,7 +40,7 @@ class Kept : public Rows {
   PyTC_Row *Row(int space, const void *key) { return PyTC_TableRow(&State()->tables[space], key); }
   static PyObject *Hosted(const Ref &object) {
     return PyDict_GetItemString(Ref::Steal(PyObject_GenericGetDict(object.get(), nullptr)).get(),
-                                PyTypedcall_KEPT_NAME);
+                                PyTypedcall_KEEPER_NAME);
   }
 };
 
@@ -202,7 +202,7 @@ TEST_F(Kept, TheAssignmentRunsCode) {
     const void *value = Address(), *second = Address();
     Ref dict = Ref::Steal(PyObject_GenericGetDict(object.get(), nullptr));
     ASSERT_EQ(
-        PyDict_SetItemString(dict.get(), PyTypedcall_KEPT_NAME, scope_.Eval("Replaced()").get()),
+        PyDict_SetItemString(dict.get(), PyTypedcall_KEEPER_NAME, scope_.Eval("Replaced()").get()),
         0);
     bool has_run = false;
     replaced = [&] {

@@ -144,7 +144,7 @@ TEST_F(Publishing, WhatWasRetractedComesBack) {
     return interface_->publish(interface_->state, kDef, key, owner.get(), equal, always, nullptr,
                                nullptr);
   };
-  EXPECT_EQ(publish_equal(), PyTypedcall_CAME_BACK) << "the equal one that this owner had";
+  EXPECT_EQ(publish_equal(), PyTypedcall_REPUBLISHED) << "the equal one that this owner had";
   EXPECT_EQ(Find(kDef, key), value);
   EXPECT_EQ(publish_equal(), 0);
   EXPECT_TRUE(Destroyed().empty());

@@ -177,7 +177,7 @@ TEST_F(Lost, NoMemoryForTheDictionary) {
     if (installs && PY_VERSION_HEX >= 0x030D0000) break;  // failures break 3.13's sys.modules
     for (std::size_t first = 0; first < (installs ? 16u : 4u); ++first) {
       Begin();
-      const auto get = [&] { return installs ? PyTypedcall_Import() : PyTypedcall_Await(); };
+      const auto get = [&] { return installs ? PyTypedcall_Import() : PyTypedcall_ImportLazily(); };
       const PyTypedcall_Interface *interface;
       {
         Memory memory;
@@ -210,7 +210,7 @@ TEST_F(Lost, NoMemoryToGrowTheDictionary) {
         Memory memory;
         memory.EmptyFreeLists();
         memory.Refuse(first);
-        interface = PyTypedcall_Await();
+        interface = PyTypedcall_ImportLazily();
         was_refused = memory.Stop();
       }
       EXPECT_TRUE(was_refused || interface != nullptr);
@@ -223,7 +223,7 @@ TEST_F(Lost, NoMemoryToGrowTheDictionary) {
 #endif
 
 TEST_F(Lost, APlaceholderIsToldTwice) {
-  const PyTypedcall_Interface *waiting = PyTypedcall_Await();
+  const PyTypedcall_Interface *waiting = PyTypedcall_ImportLazily();
   ASSERT_NE(waiting, nullptr) << TakeError();
   EXPECT_EQ(PyTypedcall_Installed(waiting), nullptr);
   const std::uint64_t before = waiting->live_counters->rows_added;
@@ -237,7 +237,7 @@ TEST_F(Lost, APlaceholderIsToldTwice) {
 }
 
 TEST_F(Lost, StaticTypesOfAPlaceholder) {
-  const PyTypedcall_Interface *waiting = PyTypedcall_Await();
+  const PyTypedcall_Interface *waiting = PyTypedcall_ImportLazily();
   ASSERT_NE(waiting, nullptr) << TakeError();
   EXPECT_EQ(waiting->ready_static(waiting->state, &PyLong_Type, 0), -1);
   EXPECT_EQ(TakeError(),

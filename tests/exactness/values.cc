@@ -105,7 +105,7 @@ struct Parts {
 };
 Parts PartsOf(PyNativeType type) {
   const std::size_t size = PyNativeType_Size(type);
-  if (type.is_pointer) return {1, size, size};
+  if (type.pointer_flags) return {1, size, size};
   switch (type.code) {
     case PyNativeType_LONGDOUBLE:
       return {1, kLongDouble, size};
@@ -164,14 +164,14 @@ void SetParts(Value *value, Py_complex from, std::size_t count) {
 }
 
 std::string CapsuleName(PyNativeType type) {
-  return (type.is_pointer ? "&" : "") + std::string(PyNativeCode_Letters(type.code));
+  return (type.pointer_flags ? "&" : "") + std::string(PyNativeCode_Letters(type.code));
 }
 
 PyObject *BoxPointer(PyNativeType type, void *pointer) {
   if (pointer == nullptr) Py_RETURN_NONE;
   const char *letters = PyNativeCode_Letters(type.code);
-  const bool has_buffer = type.is_pointer && letters[1] == '\0' && *letters != 'g';
-  if (has_buffer || (!type.is_pointer && reinterpret_cast<std::uintptr_t>(pointer) % 64 == 0)) {
+  const bool has_buffer = type.pointer_flags && letters[1] == '\0' && *letters != 'g';
+  if (has_buffer || (!type.pointer_flags && reinterpret_cast<std::uintptr_t>(pointer) % 64 == 0)) {
     PyObject *bytes =
         PyMemoryView_FromMemory(static_cast<char *>(pointer), sizeof(pointees[0]), PyBUF_WRITE);
     if (bytes == nullptr || !has_buffer) return bytes;
@@ -181,7 +181,7 @@ PyObject *BoxPointer(PyNativeType type, void *pointer) {
   }
   // A capsule only stores the address of its name.
   static std::string names[2][PyNativeType_COUNT];
-  std::string &name = names[type.is_pointer][type.code];
+  std::string &name = names[type.pointer_flags][type.code];
   name = CapsuleName(type);
   return PyCapsule_New(pointer, name.c_str(), nullptr);
 }
@@ -192,7 +192,7 @@ PyObject *CountedObject() { return Object(2); }
 
 Value Draw(PyNativeType type, std::uint64_t bits, Range range) {
   const std::uint64_t choice = Scramble(bits) % (4 * kEdges);
-  if (type.is_pointer || type.code == PyNativeType_POINTER) {
+  if (type.pointer_flags || type.code == PyNativeType_POINTER) {
     for (std::size_t i = 0; i < kPointees; ++i) pointees[i][i] = static_cast<unsigned char>(i);
     return Value::Of<void *>(choice < kEdges ? nullptr : pointees[choice % kPointees]);
   }
@@ -208,7 +208,7 @@ Value Draw(PyNativeType type, std::uint64_t bits, Range range) {
 
 std::uint64_t Hash(PyNativeType type, const Value &value) {
   std::uint64_t hash = type.code;
-  if (!type.is_pointer && type.code == PyNativeType_STRING) {
+  if (!type.pointer_flags && type.code == PyNativeType_STRING) {
     for (const char *text = value.As<const char *>(); *text != '\0'; ++text) {
       hash = Scramble(hash ^ static_cast<unsigned char>(*text));
     }
@@ -220,14 +220,14 @@ std::uint64_t Hash(PyNativeType type, const Value &value) {
     hash = Scramble(hash ^ value.bytes[at]);
   }
   const auto *pointee = value.As<const unsigned char *>();
-  if ((type.is_pointer || type.code == PyNativeType_POINTER) && pointee != nullptr) {
+  if ((type.pointer_flags || type.code == PyNativeType_POINTER) && pointee != nullptr) {
     for (std::size_t i = 0; i < sizeof(pointees[0]); ++i) hash = Scramble(hash ^ pointee[i]);
   }
   return hash;
 }
 
 bool AreSame(PyNativeType type, const Value &a, const Value &b) {
-  if (!type.is_pointer && type.code == PyNativeType_STRING) {
+  if (!type.pointer_flags && type.code == PyNativeType_STRING) {
     return std::strcmp(a.As<const char *>(), b.As<const char *>()) == 0;
   }
   const Parts parts = PartsOf(type);
@@ -250,7 +250,7 @@ std::string Show(PyNativeType type, const Value &value) {
 
 native_value AsArgument(PyNativeType type, const Value &value) {
   if (typedcall::internal::is_wide(type)) return native_value::at(&value);
-  if (type.is_pointer) return native_value::of(value.As<void *>());
+  if (type.pointer_flags) return native_value::of(value.As<void *>());
   switch (type.code) {
 #define TYPEDCALL_ROW(NAME, LETTERS, TYPE, KIND)                \
   case PyNativeType_##NAME:                                     \
@@ -270,7 +270,7 @@ Value FromResult(PyNativeType type, native_value result, const Value &wide) {
 }
 
 PyObject *Box(PyNativeType type, const Value &value) {
-  if (type.is_pointer) return BoxPointer(type, value.As<void *>());
+  if (type.pointer_flags) return BoxPointer(type, value.As<void *>());
   const native_value narrow = AsArgument(type, value);
   switch (PyNativeCode_Kind(type.code)) {
     case PyNativeKind_BOOL:
@@ -343,16 +343,16 @@ bool UnboxNumber(PyNativeType type, PyObject *object, Value *value) {
 bool Unbox(PyNativeType type, PyObject *object, Value *value, PyObject **keep) {
   *keep = object;
   *value = {};
-  if (!type.is_pointer && type.code == PyNativeType_STRING) {
+  if (!type.pointer_flags && type.code == PyNativeType_STRING) {
     if (!PyUnicode_CheckExact(object)) return false;
     *value = Value::Of(PyUnicode_AsUTF8(object));
     return true;
   }
-  if (!type.is_pointer && type.code == PyNativeType_OBJECT) {
+  if (!type.pointer_flags && type.code == PyNativeType_OBJECT) {
     *value = Value::Of(object);
     return true;
   }
-  if (!type.is_pointer && type.code != PyNativeType_POINTER)
+  if (!type.pointer_flags && type.code != PyNativeType_POINTER)
     return UnboxNumber(type, object, value);
   if (object == Py_None) return true;
   const char *name = PyCapsule_CheckExact(object) ? PyCapsule_GetName(object) : nullptr;

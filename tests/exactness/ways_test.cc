@@ -50,8 +50,8 @@ namespace {
 
 using namespace exactness;
 using typedcall::invoker;
+using typedcall::invoker_backend;
 using typedcall::native_value;
-using typedcall::way;
 
 // Each test program tests sixty different signatures.
 constexpr std::uint64_t kFirst = FIRST_SIGNATURE;
@@ -114,9 +114,9 @@ class Checker {
     EXPECT_EQ(Py_REFCNT(CountedObject()), references);
   }
 
-  std::vector<way> ways() const {
-    std::vector<way> all;
-    for (const invoker &invoke : invokers_) all.push_back(invoke.how());
+  std::vector<invoker_backend> ways() const {
+    std::vector<invoker_backend> all;
+    for (const invoker &invoke : invokers_) all.push_back(invoke.backend());
     return all;
   }
 
@@ -135,7 +135,8 @@ class Checker {
         is_status() ? PyNativeCallable_RETURNS_STATUS : PyNativeCallable_MAY_RAISE;
     const std::uintptr_t flags =
         facts_.kind == Kind::none ? 0 : raises | PyNativeCallable_NEEDS_THREAD;
-    for (const way how : {way::trampoline, way::image, way::ffi}) {
+    for (const invoker_backend how :
+         {invoker_backend::trampoline, invoker_backend::image, invoker_backend::ffi}) {
       auto made = invoker::make(text.c_str(), flags, subject_.address, how);
       if (made) invokers_.push_back(*made);
     }
@@ -165,7 +166,7 @@ class Checker {
   }
 
   void CheckInvoker(const invoker &invoke) {
-    const std::string label = "invoker " + std::to_string(static_cast<int>(invoke.how()));
+    const std::string label = "invoker " + std::to_string(static_cast<int>(invoke.backend()));
     const std::uint64_t before = calls;
     Outcome outcome;
     Value wide;
@@ -235,19 +236,19 @@ TEST(GeneratedSignatures, GiveTheSameBitsByEveryWay) {
     SCOPED_TRACE(std::string(subject.name) + " " + subject.facts->text);
     Checker checker(module.get(), subject);
     checker.Run();
-    for (const way how : checker.ways()) ++ways[static_cast<int>(how)];
+    for (const invoker_backend how : checker.ways()) ++ways[static_cast<int>(how)];
     const auto letters = [](PyNativeType type) {
-      return (type.is_pointer ? "&" : "") + std::string(PyNativeCode_Letters(type.code));
+      return (type.pointer_flags ? "&" : "") + std::string(PyNativeCode_Letters(type.code));
     };
     for (int i = 0; i < python.nargs; ++i) arguments.insert(letters(python.args[i]));
     results.insert(letters(python.result));
     kinds.insert(subject.facts->kind);
     if (HasFailure()) return;
   }
-  EXPECT_EQ(ways[static_cast<int>(way::ffi)], int{kSignatures});
+  EXPECT_EQ(ways[static_cast<int>(invoker_backend::ffi)], int{kSignatures});
   if (TYPEDCALL_REGISTER_IMAGE) {
-    EXPECT_GT(ways[static_cast<int>(way::trampoline)], 15);
-    EXPECT_GT(ways[static_cast<int>(way::image)], 30);
+    EXPECT_GT(ways[static_cast<int>(invoker_backend::trampoline)], 15);
+    EXPECT_GT(ways[static_cast<int>(invoker_backend::image)], 30);
   }
   // Every code is drawn, except some pointers and the aliases 'n' and 'N'.
   std::set<std::string> all{"&d", "&h", "&g", "&Zd"};

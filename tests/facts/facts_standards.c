@@ -13,17 +13,23 @@ static PyNativeView view_of(const char *text, uintptr_t flags) {
 static int check_view(void) {
   const uintptr_t raises = PyNativeCallable_MAY_RAISE | PyNativeCallable_NEEDS_THREAD;
   PyNativeView view = view_of("dl->d", PyNativeCallable_THREAD_SAFE);
-  if (view.verdict != PyNativeVerdict_RESULT || view.hold != PyNativeHold_NOTHING) return 1;
-  if (view.parameters != 2 || view.has_place || view.takes_self) return 2;
-  if (view.result.code != PyNativeType_DOUBLE || view.result.is_pointer) return 3;
+  if (view.error_protocol != PyNativeErrorProtocol_NONE ||
+      view.thread_state != PyNativeThreadState_ANY)
+    return 1;
+  if (view.nargs != 2 || view.has_place || view.takes_self) return 2;
+  if (view.result.code != PyNativeType_DOUBLE || view.result.pointer_flags) return 3;
   view = view_of("d&?->i", PyNativeCallable_FALLS_BACK | PyNativeCallable_ACQUIRES_GIL);
-  if (view.verdict != PyNativeVerdict_FALLS_BACK || view.hold != PyNativeHold_NO_GIL) return 4;
-  if (view.parameters != 1 || !view.has_place) return 5;
-  if (view.result.code != PyNativeType_BOOL || view.result.is_pointer) return 6;
-  if (view_of("d->d", raises).verdict != PyNativeVerdict_MAY_RAISE) return 7;
-  if (view_of("d->d", raises).hold != PyNativeHold_THREAD) return 8;
-  if (view_of("d->d", raises | PyNativeCallable_DIFFERS).verdict != PyNativeVerdict_ASK) return 9;
-  if (view_of("d->d", 0x200).verdict != PyNativeVerdict_UNUSABLE) return 10;
+  if (view.error_protocol != PyNativeErrorProtocol_FALLS_BACK ||
+      view.thread_state != PyNativeThreadState_DETACHED)
+    return 4;
+  if (view.nargs != 1 || !view.has_place) return 5;
+  if (view.result.code != PyNativeType_BOOL || view.result.pointer_flags) return 6;
+  if (view_of("d->d", raises).error_protocol != PyNativeErrorProtocol_MAY_RAISE) return 7;
+  if (view_of("d->d", raises).thread_state != PyNativeThreadState_ATTACHED) return 8;
+  if (view_of("d->d", raises | PyNativeCallable_DIFFERS).error_protocol !=
+      PyNativeErrorProtocol_CHECK_EXCEPTION)
+    return 9;
+  if (view_of("d->d", 0x200).error_protocol != PyNativeErrorProtocol_UNUSABLE) return 10;
   return 0;
 }
 
@@ -31,15 +37,16 @@ static int check_choice(void) {
   const PyNativeType narrow = {PyNativeType_FLOAT, 0}, wide = {PyNativeType_DOUBLE, 0};
   const PyNativeType integer = {PyNativeType_SHORT, 0}, place = {PyNativeType_SHORT, 1};
   const uint64_t row = PyNativeChoice_Row(narrow);
-  if (PyNativeGiven_COUNT != 16) return 11;
-  if (PyNativeChoice_Rank(row, PyNativeGiven_C_FLOAT) != PyNativeRank_OWN) return 12;
-  if (PyNativeChoice_Rank(row, PyNativeGiven_FLOAT) != PyNativeRank_NEAR) return 13;
-  if (PyNativeChoice_Rank(row, PyNativeGiven_STR) != PyNativeRank_NONE) return 14;
-  if (PyNativeChoice_Rank(PyNativeChoice_Row(wide), PyNativeGiven_INT) != PyNativeRank_SAFE) {
+  if (PyNativeArgumentKind_COUNT != 16) return 11;
+  if (PyNativeChoice_Rank(row, PyNativeArgumentKind_C_FLOAT) != PyNativeRank_OWN) return 12;
+  if (PyNativeChoice_Rank(row, PyNativeArgumentKind_FLOAT) != PyNativeRank_NEAR) return 13;
+  if (PyNativeChoice_Rank(row, PyNativeArgumentKind_STR) != PyNativeRank_NONE) return 14;
+  if (PyNativeChoice_Rank(PyNativeChoice_Row(wide), PyNativeArgumentKind_INT) !=
+      PyNativeRank_SAFE) {
     return 15;
   }
-  if (!PyNativeChoice_LosesDigits(wide) || PyNativeChoice_LosesDigits(integer)) return 16;
-  if (PyNativeChoice_LosesDigits(place)) return 17;
+  if (!PyNativeChoice_LosesPrecision(wide) || PyNativeChoice_LosesPrecision(integer)) return 16;
+  if (PyNativeChoice_LosesPrecision(place)) return 17;
   return 0;
 }
 

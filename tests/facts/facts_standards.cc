@@ -15,33 +15,34 @@ PyNative_INLINE PyNativeView view_of(const char *text, uintptr_t flags) {
 PyNative_INLINE bool views_are_right() {
   const PyNativeView plain = view_of("dl->d", PyNativeCallable_THREAD_SAFE);
   const PyNativeView placed = view_of("d&?->i", PyNativeCallable_FALLS_BACK);
-  return plain.verdict == PyNativeVerdict_RESULT && plain.hold == PyNativeHold_NOTHING &&
-         plain.parameters == 2 && !plain.has_place && !plain.takes_self &&
-         placed.verdict == PyNativeVerdict_FALLS_BACK && placed.hold == PyNativeHold_THREAD &&
-         placed.parameters == 1 && placed.has_place && placed.result.code == PyNativeType_BOOL &&
-         view_of("d->d", 0x200).verdict == PyNativeVerdict_UNUSABLE;
+  return plain.error_protocol == PyNativeErrorProtocol_NONE &&
+         plain.thread_state == PyNativeThreadState_ANY && plain.nargs == 2 && !plain.has_place &&
+         !plain.takes_self && placed.error_protocol == PyNativeErrorProtocol_FALLS_BACK &&
+         placed.thread_state == PyNativeThreadState_ATTACHED && placed.nargs == 1 &&
+         placed.has_place && placed.result.code == PyNativeType_BOOL &&
+         view_of("d->d", 0x200).error_protocol == PyNativeErrorProtocol_UNUSABLE;
 }
 
 PyNative_INLINE bool checks_are_right() {
   PyNativeSignature signature = {0, {0, 0}, {{0, 0}}};
   PyNativeSignature_ParseString("->d", &signature, nullptr);
-  const PyNativeCheck check = PyNativeCheck_Of(PyNativeVerdict_MAY_RAISE, &signature, 0);
+  const PyNativeCheck check = PyNativeCheck_Of(PyNativeErrorProtocol_MAY_RAISE, &signature, 0);
   return check.mask == UINT64_MAX && check.expected == UINT64_C(0xBFF0000000000000) &&
          !check.is_value_if_equal &&
-         PyNativeCheck_Of(PyNativeVerdict_STATUS, &signature, 0).mask == UINT32_MAX;
+         PyNativeCheck_Of(PyNativeErrorProtocol_STATUS, &signature, 0).mask == UINT32_MAX;
 }
 
-PyNative_INLINE enum PyNativeRank rank_of(int code, enum PyNativeGiven kind) {
+PyNative_INLINE enum PyNativeRank rank_of(int code, enum PyNativeArgumentKind kind) {
   return PyNativeChoice_Rank(PyNativeChoice_Row({static_cast<unsigned char>(code), 0}), kind);
 }
 
 PyNative_INLINE bool ranks_are_right() {
-  return rank_of(PyNativeType_FLOAT, PyNativeGiven_C_FLOAT) == PyNativeRank_OWN &&
-         rank_of(PyNativeType_DOUBLE, PyNativeGiven_INT) == PyNativeRank_SAFE &&
-         rank_of(PyNativeType_POINTER, PyNativeGiven_OTHER) == PyNativeRank_NONE &&
-         rank_of(PyNativeType_POINTER, PyNativeGiven_LEFT_OUT) == PyNativeRank_EXACT &&
-         PyNativeChoice_LosesDigits({PyNativeType_CFLOAT, 0}) &&
-         !PyNativeChoice_LosesDigits({PyNativeType_CFLOAT, PyNativePointer_TO});
+  return rank_of(PyNativeType_FLOAT, PyNativeArgumentKind_C_FLOAT) == PyNativeRank_OWN &&
+         rank_of(PyNativeType_DOUBLE, PyNativeArgumentKind_INT) == PyNativeRank_SAFE &&
+         rank_of(PyNativeType_POINTER, PyNativeArgumentKind_OTHER) == PyNativeRank_NONE &&
+         rank_of(PyNativeType_POINTER, PyNativeArgumentKind_DEFAULT) == PyNativeRank_EXACT &&
+         PyNativeChoice_LosesPrecision({PyNativeType_CFLOAT, 0}) &&
+         !PyNativeChoice_LosesPrecision({PyNativeType_CFLOAT, PyNativePointer_TO});
 }
 
 #if defined(__cpp_constexpr) && __cpp_constexpr >= 201304L

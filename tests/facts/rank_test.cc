@@ -20,35 +20,37 @@ using typedcall_test::Scope;
 
 /// Example objects of each kind.
 struct Example {
-  PyNativeGiven kind;
+  PyNativeArgumentKind kind;
   const char *expression;
 };
 constexpr Example kExamples[] = {
-    {PyNativeGiven_BOOL, "True"},
-    {PyNativeGiven_BOOL, "False"},
-    {PyNativeGiven_INT, "7"},
-    {PyNativeGiven_INT, "2 ** 70"},
-    {PyNativeGiven_INT_SUBCLASS, "type('Int', (int,), {})(7)"},
-    {PyNativeGiven_INT_SUBCLASS, "type('Int', (int,), {'__float__': number})(7)"},
-    {PyNativeGiven_INT, "type('Index', (), {'__index__': number})()"},
-    {PyNativeGiven_INT, "type('Both', (), {'__index__': number, '__float__': number})()"},
-    {PyNativeGiven_ARRAY, "type('Array', (), {'__index__': number, '__len__': number})()"},
-    {PyNativeGiven_FLOAT, "1.5"},
-    {PyNativeGiven_FLOAT_SUBCLASS, "type('Float', (float,), {})(1.5)"},
-    {PyNativeGiven_FLOAT_SUBCLASS, "type('Float', (float,), {'__index__': number})(1.5)"},
-    {PyNativeGiven_HAS_FLOAT, "type('Real', (), {'__float__': number})()"},
-    {PyNativeGiven_HAS_FLOAT, "type('Two', (), {'__float__': number, '__complex__': number})()"},
-    {PyNativeGiven_COMPLEX, "1j"},
-    {PyNativeGiven_COMPLEX_SUBCLASS, "type('Complex', (complex,), {})(1j)"},
-    {PyNativeGiven_COMPLEX_SUBCLASS, "type('Complex', (complex,), {'__float__': number})(1j)"},
-    {PyNativeGiven_HAS_COMPLEX, "type('Complex', (), {'__complex__': number})()"},
-    {PyNativeGiven_STR, "'7'"},
-    {PyNativeGiven_STR_SUBCLASS, "type('Str', (str,), {})('7')"},
-    {PyNativeGiven_STR_SUBCLASS, "type('Str', (str,), {'__index__': number})('7')"},
-    {PyNativeGiven_OTHER, "None"},
-    {PyNativeGiven_OTHER, "b'7'"},
-    {PyNativeGiven_OTHER, "[]"},
-    {PyNativeGiven_OTHER, "type('Integer', (), {'__int__': number})()"},
+    {PyNativeArgumentKind_BOOL, "True"},
+    {PyNativeArgumentKind_BOOL, "False"},
+    {PyNativeArgumentKind_INT, "7"},
+    {PyNativeArgumentKind_INT, "2 ** 70"},
+    {PyNativeArgumentKind_INT_SUBCLASS, "type('Int', (int,), {})(7)"},
+    {PyNativeArgumentKind_INT_SUBCLASS, "type('Int', (int,), {'__float__': number})(7)"},
+    {PyNativeArgumentKind_INT, "type('Index', (), {'__index__': number})()"},
+    {PyNativeArgumentKind_INT, "type('Both', (), {'__index__': number, '__float__': number})()"},
+    {PyNativeArgumentKind_ARRAY, "type('Array', (), {'__index__': number, '__len__': number})()"},
+    {PyNativeArgumentKind_FLOAT, "1.5"},
+    {PyNativeArgumentKind_FLOAT_SUBCLASS, "type('Float', (float,), {})(1.5)"},
+    {PyNativeArgumentKind_FLOAT_SUBCLASS, "type('Float', (float,), {'__index__': number})(1.5)"},
+    {PyNativeArgumentKind_HAS_FLOAT, "type('Real', (), {'__float__': number})()"},
+    {PyNativeArgumentKind_HAS_FLOAT,
+     "type('Two', (), {'__float__': number, '__complex__': number})()"},
+    {PyNativeArgumentKind_COMPLEX, "1j"},
+    {PyNativeArgumentKind_COMPLEX_SUBCLASS, "type('Complex', (complex,), {})(1j)"},
+    {PyNativeArgumentKind_COMPLEX_SUBCLASS,
+     "type('Complex', (complex,), {'__float__': number})(1j)"},
+    {PyNativeArgumentKind_HAS_COMPLEX, "type('Complex', (), {'__complex__': number})()"},
+    {PyNativeArgumentKind_STR, "'7'"},
+    {PyNativeArgumentKind_STR_SUBCLASS, "type('Str', (str,), {})('7')"},
+    {PyNativeArgumentKind_STR_SUBCLASS, "type('Str', (str,), {'__index__': number})('7')"},
+    {PyNativeArgumentKind_OTHER, "None"},
+    {PyNativeArgumentKind_OTHER, "b'7'"},
+    {PyNativeArgumentKind_OTHER, "[]"},
+    {PyNativeArgumentKind_OTHER, "type('Integer', (), {'__int__': number})()"},
 };
 
 PyNativeRank RankOf(conversion_rank rank) {
@@ -76,9 +78,10 @@ void ForEachPair(const Compare &compare) {
   for (const Example &each : kExamples) {
     const Ref object = scope.Eval(each.expression);
     ASSERT_TRUE(object);
-    const PyNativeGiven kind = typedcall::internal::kind_of(object.get());
+    const PyNativeArgumentKind kind = typedcall::internal::kind_of(object.get());
     // `__complex__` is looked up only for complex parameters.
-    EXPECT_EQ(kind, each.kind == PyNativeGiven_HAS_COMPLEX ? PyNativeGiven_OTHER : each.kind);
+    EXPECT_EQ(kind, each.kind == PyNativeArgumentKind_HAS_COMPLEX ? PyNativeArgumentKind_OTHER
+                                                                  : each.kind);
     const auto rank = [&](PyNativeType type) {
       return PyNativeChoice_Rank(PyNativeChoice_Row(type), each.kind);
     };
@@ -97,7 +100,7 @@ void ForEachPair(const Compare &compare) {
 }
 
 TEST(Ranks, AreThoseOfTheWrappers) {
-  std::map<std::pair<PyNativeGiven, std::string>, int> pairs;
+  std::map<std::pair<PyNativeArgumentKind, std::string>, int> pairs;
   ForEachPair(
       [&](const Example &each, const char *letters, PyNativeRank wrapper, PyNativeRank table) {
         ++pairs[{each.kind, letters}];
@@ -124,7 +127,7 @@ Ref NumberNamed(const char *name) {
 TEST(Ranks, NumpysBoolIsABoolByItsName) {
   for (const char *name : {"numpy.bool", "numpy.bool_"}) {
     const Ref truth = NumberNamed(name);
-    EXPECT_EQ(typedcall::internal::kind_of(truth.get()), PyNativeGiven_BOOL) << name;
+    EXPECT_EQ(typedcall::internal::kind_of(truth.get()), PyNativeArgumentKind_BOOL) << name;
     long number = 7;
     EXPECT_TRUE(typedcall::from_python(truth.get(), &number)) << typedcall_test::TakeError();
     EXPECT_EQ(number, 1);
@@ -135,7 +138,7 @@ TEST(Ranks, NumpysBoolIsABoolByItsName) {
   }
   for (const char *name : {"numpy.bool8", "numpy.bool_x", "numpy.boo", "bool", "other.bool_"}) {
     const Ref number = NumberNamed(name);
-    EXPECT_EQ(typedcall::internal::kind_of(number.get()), PyNativeGiven_HAS_FLOAT) << name;
+    EXPECT_EQ(typedcall::internal::kind_of(number.get()), PyNativeArgumentKind_HAS_FLOAT) << name;
     long value = 7;
     EXPECT_FALSE(typedcall::from_python(number.get(), &value)) << name;
     EXPECT_EQ(typedcall_test::TakeError().rfind("TypeError", 0), 0u) << name;
@@ -143,50 +146,51 @@ TEST(Ranks, NumpysBoolIsABoolByItsName) {
 }
 
 TEST(Ranks, AnArgumentThatIsLeftOutSuitsEverything) {
-#define ROW(NAME, LETTERS, TYPE, KIND)                                                 \
-  for (int mark : {0, 0x01, 0x41, 0x81}) {                                             \
-    const PyNativeType type = {PyNativeType_##NAME, static_cast<unsigned char>(mark)}; \
-    EXPECT_EQ(PyNativeChoice_Rank(PyNativeChoice_Row(type), PyNativeGiven_LEFT_OUT),   \
-              PyNativeRank_EXACT)                                                      \
-        << LETTERS;                                                                    \
+#define ROW(NAME, LETTERS, TYPE, KIND)                                                     \
+  for (int mark : {0, 0x01, 0x41, 0x81}) {                                                 \
+    const PyNativeType type = {PyNativeType_##NAME, static_cast<unsigned char>(mark)};     \
+    EXPECT_EQ(PyNativeChoice_Rank(PyNativeChoice_Row(type), PyNativeArgumentKind_DEFAULT), \
+              PyNativeRank_EXACT)                                                          \
+        << LETTERS;                                                                        \
   }
   PyNativeType_VALUE_LIST(ROW)
 #undef ROW
 }
 
 TEST(Ranks, NoOtherValueSuitsAPointerUntried) {
-  for (int kind = PyNativeGiven_LEFT_OUT + 1; kind < PyNativeGiven_COUNT; ++kind) {
+  for (int kind = PyNativeArgumentKind_DEFAULT + 1; kind < PyNativeArgumentKind_COUNT; ++kind) {
     for (const PyNativeType type :
          {PyNativeType{PyNativeType_POINTER, 0}, PyNativeType{PyNativeType_DOUBLE, 0x01},
           PyNativeType{PyNativeType_OBJECT, 0x41}, PyNativeType{PyNativeType_STRING, 0x01},
           PyNativeType{PyNativeType_DOUBLE, 0x81}, PyNativeType{PyNativeType_VOID, 0},
           PyNativeType{PyNativeType_COUNT, 0}}) {
-      EXPECT_EQ(PyNativeChoice_Rank(PyNativeChoice_Row(type), static_cast<PyNativeGiven>(kind)),
-                PyNativeRank_NONE)
-          << kind << " for " << int{type.code} << " " << int{type.is_pointer};
+      EXPECT_EQ(
+          PyNativeChoice_Rank(PyNativeChoice_Row(type), static_cast<PyNativeArgumentKind>(kind)),
+          PyNativeRank_NONE)
+          << kind << " for " << int{type.code} << " " << int{type.pointer_flags};
     }
   }
 }
 
 TEST(Ranks, CsOwnFloatsComeFirst) {
-  const auto rank = [](int code, PyNativeGiven kind) {
+  const auto rank = [](int code, PyNativeArgumentKind kind) {
     return PyNativeChoice_Rank(PyNativeChoice_Row({static_cast<unsigned char>(code), 0}), kind);
   };
-  EXPECT_EQ(rank(PyNativeType_FLOAT, PyNativeGiven_C_FLOAT), PyNativeRank_OWN);
-  EXPECT_EQ(rank(PyNativeType_DOUBLE, PyNativeGiven_C_FLOAT), PyNativeRank_EXACT);
-  EXPECT_EQ(rank(PyNativeType_CDOUBLE, PyNativeGiven_C_FLOAT), PyNativeRank_SAFE);
-  EXPECT_EQ(rank(PyNativeType_LONG, PyNativeGiven_C_FLOAT), PyNativeRank_NONE);
-  EXPECT_EQ(rank(PyNativeType_CFLOAT, PyNativeGiven_C_COMPLEX), PyNativeRank_OWN);
-  EXPECT_EQ(rank(PyNativeType_CDOUBLE, PyNativeGiven_C_COMPLEX), PyNativeRank_EXACT);
-  EXPECT_EQ(rank(PyNativeType_FLOAT, PyNativeGiven_C_COMPLEX), PyNativeRank_NONE);
+  EXPECT_EQ(rank(PyNativeType_FLOAT, PyNativeArgumentKind_C_FLOAT), PyNativeRank_OWN);
+  EXPECT_EQ(rank(PyNativeType_DOUBLE, PyNativeArgumentKind_C_FLOAT), PyNativeRank_EXACT);
+  EXPECT_EQ(rank(PyNativeType_CDOUBLE, PyNativeArgumentKind_C_FLOAT), PyNativeRank_SAFE);
+  EXPECT_EQ(rank(PyNativeType_LONG, PyNativeArgumentKind_C_FLOAT), PyNativeRank_NONE);
+  EXPECT_EQ(rank(PyNativeType_CFLOAT, PyNativeArgumentKind_C_COMPLEX), PyNativeRank_OWN);
+  EXPECT_EQ(rank(PyNativeType_CDOUBLE, PyNativeArgumentKind_C_COMPLEX), PyNativeRank_EXACT);
+  EXPECT_EQ(rank(PyNativeType_FLOAT, PyNativeArgumentKind_C_COMPLEX), PyNativeRank_NONE);
 }
 
 TEST(Ranks, FloatingTypesLoseDigits) {
 #define ROW(NAME, LETTERS, TYPE, KIND)                                             \
-  EXPECT_EQ(PyNativeChoice_LosesDigits({PyNativeType_##NAME, 0}) != 0,             \
+  EXPECT_EQ(PyNativeChoice_LosesPrecision({PyNativeType_##NAME, 0}) != 0,          \
             std::string_view("fdgZfZdZg").find(LETTERS) != std::string_view::npos) \
       << LETTERS;                                                                  \
-  EXPECT_EQ(PyNativeChoice_LosesDigits({PyNativeType_##NAME, PyNativePointer_TO}), 0) << LETTERS;
+  EXPECT_EQ(PyNativeChoice_LosesPrecision({PyNativeType_##NAME, PyNativePointer_TO}), 0) << LETTERS;
   PyNativeType_VALUE_LIST(ROW)
 #undef ROW
 }

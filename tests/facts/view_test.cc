@@ -22,69 +22,83 @@ PyNativeView ViewOf(const std::string &text, std::uintptr_t flags) {
 struct Case {
   const char *signature;
   std::uintptr_t flags;
-  int parameters;
+  int nargs;
   bool has_place;
   const char *result;
-  PyNativeVerdict verdict;
-  PyNativeHold hold;
+  PyNativeErrorProtocol error_protocol;
+  PyNativeThreadState thread_state;
 };
 
 constexpr Case kCases[] = {
-    {"->v", 0, 0, false, "v", PyNativeVerdict_RESULT, PyNativeHold_THREAD},
-    {"dd->d", kThreadSafe, 2, false, "d", PyNativeVerdict_RESULT, PyNativeHold_NOTHING},
-    {"l->&kd", kAcquiresGil, 1, false, "&kd", PyNativeVerdict_RESULT, PyNativeHold_NO_GIL},
-    {"l->l", kAcquiresGil | kNeedsThread, 1, false, "l", PyNativeVerdict_RESULT,
-     PyNativeHold_THREAD},
-    {"d->d", kThreadSafe | kTakesSelf, 1, false, "d", PyNativeVerdict_RESULT, PyNativeHold_THREAD},
-    {"d->d", kAcquiresGil | kTakesSelf, 1, false, "d", PyNativeVerdict_RESULT, PyNativeHold_NO_GIL},
-    {"d->d", kMayRaise | kNeedsThread, 1, false, "d", PyNativeVerdict_MAY_RAISE,
-     PyNativeHold_THREAD},
-    {"d->d", kMayRaise | kNeedsThread | kNegZero, 1, false, "d", PyNativeVerdict_MAY_RAISE,
-     PyNativeHold_THREAD},
-    {"i->i", kMayRaise | kNeedsThread | kDiffers, 1, false, "i", PyNativeVerdict_ASK,
-     PyNativeHold_THREAD},
-    {"i->i", kDiffers, 1, false, "i", PyNativeVerdict_RESULT, PyNativeHold_THREAD},
+    {"->v", 0, 0, false, "v", PyNativeErrorProtocol_NONE, PyNativeThreadState_ATTACHED},
+    {"dd->d", kThreadSafe, 2, false, "d", PyNativeErrorProtocol_NONE, PyNativeThreadState_ANY},
+    {"l->&kd", kAcquiresGil, 1, false, "&kd", PyNativeErrorProtocol_NONE,
+     PyNativeThreadState_DETACHED},
+    {"l->l", kAcquiresGil | kNeedsThread, 1, false, "l", PyNativeErrorProtocol_NONE,
+     PyNativeThreadState_ATTACHED},
+    {"d->d", kThreadSafe | kTakesSelf, 1, false, "d", PyNativeErrorProtocol_NONE,
+     PyNativeThreadState_ATTACHED},
+    {"d->d", kAcquiresGil | kTakesSelf, 1, false, "d", PyNativeErrorProtocol_NONE,
+     PyNativeThreadState_DETACHED},
+    {"d->d", kMayRaise | kNeedsThread, 1, false, "d", PyNativeErrorProtocol_MAY_RAISE,
+     PyNativeThreadState_ATTACHED},
+    {"d->d", kMayRaise | kNeedsThread | kNegZero, 1, false, "d", PyNativeErrorProtocol_MAY_RAISE,
+     PyNativeThreadState_ATTACHED},
+    {"i->i", kMayRaise | kNeedsThread | kDiffers, 1, false, "i",
+     PyNativeErrorProtocol_CHECK_EXCEPTION, PyNativeThreadState_ATTACHED},
+    {"i->i", kDiffers, 1, false, "i", PyNativeErrorProtocol_NONE, PyNativeThreadState_ATTACHED},
     // Entries with a place, and entries without one (another type, const, a buffer, or no
     // argument).
-    {"d&?->i", kStatus | kNeedsThread, 1, true, "?", PyNativeVerdict_STATUS, PyNativeHold_THREAD},
-    {"&d->i", kStatus | kNeedsThread | kMayRaise, 0, true, "d", PyNativeVerdict_STATUS,
-     PyNativeHold_THREAD},
-    {"d->i", kStatus | kNeedsThread, 1, false, "v", PyNativeVerdict_STATUS, PyNativeHold_THREAD},
-    {"d&kd->i", kStatus | kNeedsThread, 2, false, "v", PyNativeVerdict_STATUS, PyNativeHold_THREAD},
-    {"*d->i", kStatus | kNeedsThread, 1, false, "v", PyNativeVerdict_STATUS, PyNativeHold_THREAD},
-    {"P->i", kStatus | kNeedsThread, 1, false, "v", PyNativeVerdict_STATUS, PyNativeHold_THREAD},
-    {"->i", kStatus | kNeedsThread, 0, false, "v", PyNativeVerdict_STATUS, PyNativeHold_THREAD},
-    {"*kd&Zd->i", kBack | kThreadSafe, 1, true, "Zd", PyNativeVerdict_FALLS_BACK,
-     PyNativeHold_NOTHING},
-    {"d&O->i", kBack | kNeedsThread, 1, true, "O", PyNativeVerdict_FALLS_BACK, PyNativeHold_THREAD},
-    {"d->i", kBack | kAcquiresGil, 1, false, "v", PyNativeVerdict_FALLS_BACK, PyNativeHold_NO_GIL},
+    {"d&?->i", kStatus | kNeedsThread, 1, true, "?", PyNativeErrorProtocol_STATUS,
+     PyNativeThreadState_ATTACHED},
+    {"&d->i", kStatus | kNeedsThread | kMayRaise, 0, true, "d", PyNativeErrorProtocol_STATUS,
+     PyNativeThreadState_ATTACHED},
+    {"d->i", kStatus | kNeedsThread, 1, false, "v", PyNativeErrorProtocol_STATUS,
+     PyNativeThreadState_ATTACHED},
+    {"d&kd->i", kStatus | kNeedsThread, 2, false, "v", PyNativeErrorProtocol_STATUS,
+     PyNativeThreadState_ATTACHED},
+    {"*d->i", kStatus | kNeedsThread, 1, false, "v", PyNativeErrorProtocol_STATUS,
+     PyNativeThreadState_ATTACHED},
+    {"P->i", kStatus | kNeedsThread, 1, false, "v", PyNativeErrorProtocol_STATUS,
+     PyNativeThreadState_ATTACHED},
+    {"->i", kStatus | kNeedsThread, 0, false, "v", PyNativeErrorProtocol_STATUS,
+     PyNativeThreadState_ATTACHED},
+    {"*kd&Zd->i", kBack | kThreadSafe, 1, true, "Zd", PyNativeErrorProtocol_FALLS_BACK,
+     PyNativeThreadState_ANY},
+    {"d&O->i", kBack | kNeedsThread, 1, true, "O", PyNativeErrorProtocol_FALLS_BACK,
+     PyNativeThreadState_ATTACHED},
+    {"d->i", kBack | kAcquiresGil, 1, false, "v", PyNativeErrorProtocol_FALLS_BACK,
+     PyNativeThreadState_DETACHED},
     // Unusable entries: their flags are unknown or contradict each other.
-    {"d->d", 0x200, 1, false, "d", PyNativeVerdict_UNUSABLE, PyNativeHold_THREAD},
-    {"d->d", 0x01000000, 1, false, "d", PyNativeVerdict_UNUSABLE, PyNativeHold_THREAD},
-    {"d->d", kMayRaise, 1, false, "d", PyNativeVerdict_UNUSABLE, PyNativeHold_THREAD},
-    {"d->?", kMayRaise | kNeedsThread, 1, false, "?", PyNativeVerdict_UNUSABLE,
-     PyNativeHold_THREAD},
-    {"d&d->d", kStatus | kNeedsThread, 1, true, "d", PyNativeVerdict_UNUSABLE, PyNativeHold_THREAD},
-    {"d&d->&i", kBack, 1, true, "d", PyNativeVerdict_UNUSABLE, PyNativeHold_THREAD},
-    {"d&d->i", kBack | kMayRaise | kNeedsThread, 1, true, "d", PyNativeVerdict_UNUSABLE,
-     PyNativeHold_THREAD},
+    {"d->d", 0x200, 1, false, "d", PyNativeErrorProtocol_UNUSABLE, PyNativeThreadState_ATTACHED},
+    {"d->d", 0x01000000, 1, false, "d", PyNativeErrorProtocol_UNUSABLE,
+     PyNativeThreadState_ATTACHED},
+    {"d->d", kMayRaise, 1, false, "d", PyNativeErrorProtocol_UNUSABLE,
+     PyNativeThreadState_ATTACHED},
+    {"d->?", kMayRaise | kNeedsThread, 1, false, "?", PyNativeErrorProtocol_UNUSABLE,
+     PyNativeThreadState_ATTACHED},
+    {"d&d->d", kStatus | kNeedsThread, 1, true, "d", PyNativeErrorProtocol_UNUSABLE,
+     PyNativeThreadState_ATTACHED},
+    {"d&d->&i", kBack, 1, true, "d", PyNativeErrorProtocol_UNUSABLE, PyNativeThreadState_ATTACHED},
+    {"d&d->i", kBack | kMayRaise | kNeedsThread, 1, true, "d", PyNativeErrorProtocol_UNUSABLE,
+     PyNativeThreadState_ATTACHED},
 };
 
 TEST(View, IsWhatTheDocumentSays) {
   for (const Case &each : kCases) {
     SCOPED_TRACE(std::string(each.signature) + " with " + std::to_string(each.flags));
     const PyNativeView view = ViewOf(each.signature, each.flags);
-    EXPECT_EQ(view.parameters, each.parameters);
+    EXPECT_EQ(view.nargs, each.nargs);
     EXPECT_EQ(view.has_place != 0, each.has_place);
-    EXPECT_EQ(view.verdict, each.verdict);
-    EXPECT_EQ(view.hold, each.hold);
+    EXPECT_EQ(view.error_protocol, each.error_protocol);
+    EXPECT_EQ(view.thread_state, each.thread_state);
     EXPECT_EQ(view.takes_self != 0, (each.flags & kTakesSelf) != 0);
     PyNativeSignature wanted;
     ASSERT_EQ(
         PyNativeSignature_ParseString((std::string("->") + each.result).c_str(), &wanted, nullptr),
         0);
     EXPECT_EQ(view.result.code, wanted.result.code);
-    EXPECT_EQ(view.result.is_pointer, wanted.result.is_pointer);
+    EXPECT_EQ(view.result.pointer_flags, wanted.result.pointer_flags);
   }
 }
 
@@ -124,8 +138,9 @@ TEST(Check, ComparesWhatTheDocumentSays) {
     SCOPED_TRACE(std::string(each.signature) + " with " + std::to_string(each.flags));
     PyNativeSignature signature;
     ASSERT_EQ(PyNativeSignature_ParseString(each.signature, &signature, nullptr), 0);
-    const PyNativeVerdict verdict = PyNativeView_Of(&signature, each.flags).verdict;
-    const PyNativeCheck check = PyNativeCheck_Of(verdict, &signature, each.flags);
+    const PyNativeErrorProtocol error_protocol =
+        PyNativeView_Of(&signature, each.flags).error_protocol;
+    const PyNativeCheck check = PyNativeCheck_Of(error_protocol, &signature, each.flags);
     EXPECT_EQ(check.mask, each.mask);
     EXPECT_EQ(check.expected, each.expected);
     EXPECT_EQ(check.is_value_if_equal, each.is_value_if_equal);
@@ -137,7 +152,8 @@ TEST(Check, ResultsOutsideARegister) {
   for (const char *text : {"->v", "->g", "->Zd"}) {
     PyNativeSignature signature;
     ASSERT_EQ(PyNativeSignature_ParseString(text, &signature, nullptr), 0);
-    const PyNativeCheck check = PyNativeCheck_Of(PyNativeVerdict_MAY_RAISE, &signature, kMayRaise);
+    const PyNativeCheck check =
+        PyNativeCheck_Of(PyNativeErrorProtocol_MAY_RAISE, &signature, kMayRaise);
     EXPECT_EQ(check.mask, 0u) << text;
     EXPECT_FALSE(check.is_value_if_equal) << text;
   }
@@ -159,7 +175,7 @@ TEST(View, IsUsableExactlyIfTheEntryIsWellFormed) {
     PyNativeSignature signature;
     ASSERT_EQ(PyNativeSignature_ParseString(text, &signature, nullptr), 0);
     for (std::uintptr_t flags = 0; flags < 0x400; ++flags) {
-      EXPECT_EQ(PyNativeView_Of(&signature, flags).verdict != PyNativeVerdict_UNUSABLE,
+      EXPECT_EQ(PyNativeView_Of(&signature, flags).error_protocol != PyNativeErrorProtocol_UNUSABLE,
                 PyNativeCallable_IsWellFormed(flags, signature.result) != 0)
           << text << " " << flags;
     }
@@ -172,11 +188,12 @@ TEST(View, AnUnknownFlagIsSeenWhateverElseIsThere) {
   for (std::uintptr_t bit = 1; bit <= 0x8000; bit <<= 1) {
     if ((bit & PyNativeCallable_KNOWN_MASK) != 0) continue;
     for (std::uintptr_t known = 0; known <= PyNativeCallable_KNOWN_MASK; ++known) {
-      EXPECT_EQ(PyNativeView_Of(&signature, known | bit).verdict, PyNativeVerdict_UNUSABLE);
+      EXPECT_EQ(PyNativeView_Of(&signature, known | bit).error_protocol,
+                PyNativeErrorProtocol_UNUSABLE);
     }
   }
   for (std::uintptr_t hint = 0x10000; hint <= 0x800000; hint <<= 1) {
-    EXPECT_EQ(PyNativeView_Of(&signature, hint).verdict, PyNativeVerdict_RESULT) << hint;
+    EXPECT_EQ(PyNativeView_Of(&signature, hint).error_protocol, PyNativeErrorProtocol_NONE) << hint;
   }
 }
 
@@ -185,9 +202,10 @@ TEST(View, WithoutAThreadTwoThreadsMayBeInTheFunction) {
   ASSERT_EQ(PyNativeSignature_ParseString("d->d", &signature, nullptr), 0);
   const std::uintptr_t all = kNeedsThread | kAcquiresGil | kTakesSelf | kThreadSafe;
   for (std::uintptr_t flags = 0; flags <= all; ++flags) {
-    const PyNativeHold hold = PyNativeView_Of(&signature, flags & all).hold;
-    EXPECT_EQ(hold == PyNativeHold_NOTHING, (flags & all) == kThreadSafe) << flags;
-    EXPECT_EQ(hold == PyNativeHold_NO_GIL, (flags & (kNeedsThread | kAcquiresGil)) == kAcquiresGil)
+    const PyNativeThreadState thread_state = PyNativeView_Of(&signature, flags & all).thread_state;
+    EXPECT_EQ(thread_state == PyNativeThreadState_ANY, (flags & all) == kThreadSafe) << flags;
+    EXPECT_EQ(thread_state == PyNativeThreadState_DETACHED,
+              (flags & (kNeedsThread | kAcquiresGil)) == kAcquiresGil)
         << flags;
   }
 }

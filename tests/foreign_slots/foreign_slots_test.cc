@@ -268,7 +268,7 @@ TEST_F(Foreign, ASkippedPositionBeforeFreeOnes) {
 TEST(ForeignSlots, WithoutAnInstalledInterface) {
   const Subinterpreter interpreter;
   ASSERT_TRUE(interpreter.Entered());
-  const PyTypedcall_Interface *waiting = PyTypedcall_Await();
+  const PyTypedcall_Interface *waiting = PyTypedcall_ImportLazily();
   ASSERT_NE(waiting, nullptr) << TakeError();
   const PyCustomSlot slot = S(1, 11);
   EXPECT_EQ(PyForeignSlots_Register(waiting, &PyFloat_Type, &slot, 1), -1);

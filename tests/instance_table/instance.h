@@ -71,7 +71,7 @@ inline std::string Found(const Ref &object, const char *signature,
   const auto found = typedcall::find(nullptr, object.get(), signature, can);
   EXPECT_EQ(TakeError(), "");
   if (!found) return "nothing";
-  EXPECT_EQ(found->where, typedcall::place::instance_slot);
+  EXPECT_EQ(found->place, typedcall::place::instance_slot);
   return std::string(found->signature.c_str()) + " " +
          std::to_string(reinterpret_cast<std::uintptr_t>(found->funcptr));
 }

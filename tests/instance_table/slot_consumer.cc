@@ -19,7 +19,7 @@ PyObject *resolve(PyObject *callable, PyObject *signature) noexcept {
   if (text == nullptr) return nullptr;
   const auto found = resolved(callable, text);
   if (!found) return nullptr;
-  return Py_BuildValue("ssk", found->signature.c_str(), typedcall::describe(found->where),
+  return Py_BuildValue("ssk", found->signature.c_str(), typedcall::describe(found->place),
                        static_cast<unsigned long>(found->flags));
 }
 

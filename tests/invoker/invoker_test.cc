@@ -18,12 +18,15 @@
 namespace {
 
 using typedcall::invoker;
+using typedcall::invoker_backend;
 using typedcall::native_value;
-using typedcall::way;
 
-constexpr way kWays[] = {way::trampoline, way::image, way::ffi};
-const char *Name(way how) {
-  return how == way::trampoline ? "trampoline" : how == way::image ? "image" : "ffi";
+constexpr invoker_backend kWays[] = {invoker_backend::trampoline, invoker_backend::image,
+                                     invoker_backend::ffi};
+const char *Name(invoker_backend how) {
+  return how == invoker_backend::trampoline ? "trampoline"
+         : how == invoker_backend::image    ? "image"
+                                            : "ffi";
 }
 
 const auto kSeed = typedcall_test::Seed(20261121);
@@ -153,15 +156,15 @@ std::string ResultText(native_value result, const void *wide) {
 }
 
 /// Calls the function in every way that supports it, and returns these ways.
-std::vector<way> CheckFunction(const Function &function) {
-  std::vector<way> able;
-  for (const way how : kWays) {
+std::vector<invoker_backend> CheckFunction(const Function &function) {
+  std::vector<invoker_backend> able;
+  for (const invoker_backend how : kWays) {
     const auto call = invoker::make(function.signature, 0, function.callee, how);
     if (!call) continue;
     SCOPED_TRACE(std::string(function.signature) + " by " + Name(how) + ", " +
                  typedcall_test::SeedText(kSeed));
     able.push_back(how);
-    EXPECT_EQ(call->how(), how);
+    EXPECT_EQ(call->backend(), how);
     EXPECT_EQ(call->arity(), function.arity);
     for (int turn = 0; turn < 20; ++turn) {
       std::vector<std::string> expected;
@@ -179,13 +182,13 @@ std::vector<way> CheckFunction(const Function &function) {
   const auto chosen = invoker::make(function.signature, 0, function.callee);
   EXPECT_TRUE(chosen) << function.signature;
   if (chosen && !able.empty()) {
-    EXPECT_EQ(chosen->how(), able.front()) << function.signature << ": the fastest";
+    EXPECT_EQ(chosen->backend(), able.front()) << function.signature << ": the fastest";
   }
   return able;
 }
 
 template <class R, class... A>
-std::vector<way> Check() {
+std::vector<invoker_backend> Check() {
   return CheckFunction({typedcall::signature_of<R(A...)>::text,
                         reinterpret_cast<void *>(&Callee<R, A...>), sizeof...(A), IsWide<R>(),
                         Draw<A...>, DrawAnswer<R>, ResultText<R>});
@@ -214,10 +217,12 @@ TYPED_TEST(EveryCode, AsArgumentAndResult) {
   Check<T, float, T, long, T, double, T, short, T>();
 }
 
-using Ways = std::vector<way>;
-const Ways kScalars =
-    TYPEDCALL_REGISTER_IMAGE ? Ways{way::trampoline, way::image, way::ffi} : Ways{way::ffi};
-const Ways kImage = TYPEDCALL_REGISTER_IMAGE ? Ways{way::image, way::ffi} : Ways{way::ffi};
+using Ways = std::vector<invoker_backend>;
+const Ways kScalars = TYPEDCALL_REGISTER_IMAGE ? Ways{invoker_backend::trampoline,
+                                                      invoker_backend::image, invoker_backend::ffi}
+                                               : Ways{invoker_backend::ffi};
+const Ways kImage = TYPEDCALL_REGISTER_IMAGE ? Ways{invoker_backend::image, invoker_backend::ffi}
+                                             : Ways{invoker_backend::ffi};
 
 TEST(Ways, FewScalarsHaveATrampoline) {
   EXPECT_EQ((Check<double, double, double>()), kScalars);
@@ -244,8 +249,8 @@ TEST(Ways, WhatFitsIntoNoRegisterIsInTheImageToo) {
 }
 
 TEST(Ways, TheRestIsLibffis) {
-  EXPECT_EQ((Check<long double, long double>()), Ways{way::ffi});
-  EXPECT_EQ((Check<double, PyNativeType_ComplexDouble>()), Ways{way::ffi});
+  EXPECT_EQ((Check<long double, long double>()), Ways{invoker_backend::ffi});
+  EXPECT_EQ((Check<double, PyNativeType_ComplexDouble>()), Ways{invoker_backend::ffi});
 }
 
 // Tests every order of four classes.
@@ -273,7 +278,7 @@ TEST(Limits, ManyArguments) {
   const std::string signature = std::string(127, 'd') + "->d";
   native_value arguments[127];
   for (int i = 0; i < 127; ++i) arguments[i] = native_value::of(double(i));
-  for (const way how : {way::image, way::ffi}) {
+  for (const invoker_backend how : {invoker_backend::image, invoker_backend::ffi}) {
     const auto call = invoker::make(signature.c_str(), 0, reinterpret_cast<void *>(sum), how);
     if (!call && !TYPEDCALL_REGISTER_IMAGE) continue;
     ASSERT_TRUE(call);
@@ -307,11 +312,11 @@ TEST(Buffers, AreTwoArguments) {
   const long b[] = {100, 200, 300};
   for (const auto &[signature, flags, arity] :
        {std::tuple("*kb*klB->l", 0, 5u), std::tuple("*b*lB->l", 0, 5u)}) {
-    for (const way how : {way::image, way::ffi}) {
+    for (const invoker_backend how : {invoker_backend::image, invoker_backend::ffi}) {
       SCOPED_TRACE(Name(how));
       auto call = invoker::make(signature, static_cast<std::uintptr_t>(flags),
                                 reinterpret_cast<void *>(&SumOfAll), how);
-      if (!call && how == way::image && !TYPEDCALL_REGISTER_IMAGE) continue;
+      if (!call && how == invoker_backend::image && !TYPEDCALL_REGISTER_IMAGE) continue;
       ASSERT_TRUE(call);
       EXPECT_EQ(call->arity(), arity);
       const native_value values[] = {native_value::of(a), native_value::of(Py_ssize_t{2}),
@@ -335,7 +340,7 @@ TEST(Buffers, AmongWideNumbers) {
   const auto call =
       invoker::make("g*kBf*d->i", 0, reinterpret_cast<void *>(&NoteBuffers), std::nullopt);
   ASSERT_TRUE(call);
-  EXPECT_EQ(call->how(), way::ffi);
+  EXPECT_EQ(call->backend(), invoker_backend::ffi);
   const long double wide = 1.25L;
   const unsigned char bytes[] = {3, 255};
   double out[3] = {9, 9, 9};
@@ -350,7 +355,7 @@ TEST(Buffers, AmongWideNumbers) {
 TEST(Self, IsTheFirstArgument) {
   const auto f = +[](void *self, double x) { return x + *static_cast<double *>(self); };
   double self = 40;
-  for (const way how : kWays) {
+  for (const invoker_backend how : kWays) {
     const auto call =
         invoker::make("d->d", PyNativeCallable_TAKES_SELF, reinterpret_cast<void *>(f), how);
     if (!call) continue;
@@ -364,7 +369,7 @@ TEST(Self, IsTheFirstArgument) {
 TEST(Narrowing, RubbishIsCutOff) {
   const auto rubbish = +[](long x) { return x; };
   const native_value minus_two = native_value::of(long{0x5a5a5a5a5a5a00fe});
-  for (const way how : kWays) {
+  for (const invoker_backend how : kWays) {
     const struct {
       const char *signature;
       std::uint64_t bits;

@@ -12,8 +12,8 @@
 namespace {
 
 using typedcall::invoker;
+using typedcall::invoker_backend;
 using typedcall::native_value;
-using typedcall::way;
 
 /// Calls f(x), or f(x, x, x, x, x, x, x). On x86-64, the last argument is then on the stack.
 template <class T>
@@ -35,9 +35,9 @@ PyObject *call(void *address, const char *how, const char *signature, long value
     return PyLong_FromLong(
         typedcall::function_view<T(long)>(reinterpret_cast<T (*)(long)>(address), 0)(value));
   }
-  const way asked = std::strcmp(how, "trampoline") == 0 ? way::trampoline
-                    : std::strcmp(how, "image") == 0    ? way::image
-                                                        : way::ffi;
+  const invoker_backend asked = std::strcmp(how, "trampoline") == 0 ? invoker_backend::trampoline
+                                : std::strcmp(how, "image") == 0    ? invoker_backend::image
+                                                                    : invoker_backend::ffi;
   const auto made = invoker::make(signature, 0, address, asked);
   if (!made) Py_RETURN_NONE;  // this way does not support the signature
   native_value arguments[7];

@@ -11,8 +11,8 @@
 namespace {
 
 using typedcall::invoker;
+using typedcall::invoker_backend;
 using typedcall::native_value;
-using typedcall::way;
 
 TEST(Refused, WhatIsNoSignature) {
   PyNativeSignature_Fault fault = {};
@@ -24,11 +24,11 @@ TEST(Refused, WhatIsNoSignature) {
 
 TEST(Refused, AWayThatCannot) {
   PyNativeSignature_Fault fault = {};
-  EXPECT_FALSE(invoker::make("g->d", 0, nullptr, way::image, &fault));
+  EXPECT_FALSE(invoker::make("g->d", 0, nullptr, invoker_backend::image, &fault));
   EXPECT_EQ(fault.position, 4u);
   EXPECT_STREQ(fault.reason, "not a signature that this way can call");
-  EXPECT_FALSE(invoker::make("ddddd->d", 0, nullptr, way::trampoline));
-  EXPECT_FALSE(invoker::make("d->Zd", 0, nullptr, way::image));
+  EXPECT_FALSE(invoker::make("ddddd->d", 0, nullptr, invoker_backend::trampoline));
+  EXPECT_FALSE(invoker::make("d->Zd", 0, nullptr, invoker_backend::image));
 }
 
 TEST(Plans, AreSharedBySignatureAndWay) {
@@ -36,13 +36,13 @@ TEST(Plans, AreSharedBySignatureAndWay) {
   const auto plan = call_plan::get("dd->d", false, std::nullopt, nullptr);
   EXPECT_EQ(call_plan::get("dd->d", false, std::nullopt, nullptr), plan);
   EXPECT_NE(call_plan::get("dd->d", true, std::nullopt, nullptr), plan);
-  EXPECT_NE(call_plan::get("dd->d", false, way::ffi, nullptr), plan);
+  EXPECT_NE(call_plan::get("dd->d", false, invoker_backend::ffi, nullptr), plan);
   EXPECT_NE(call_plan::get("dd->f", false, std::nullopt, nullptr), plan);
 }
 
 TEST(Plans, OutliveTheCache) {
   const auto f = +[](double x) { return 2 * x; };
-  const auto call = invoker::make("d->d", 0, reinterpret_cast<void *>(f), way::ffi);
+  const auto call = invoker::make("d->d", 0, reinterpret_cast<void *>(f), invoker_backend::ffi);
   // More signatures than the cache keeps.
   const char codes[] = "bBhHiIlLqQnNfdPs?";
   for (const char *a = codes; *a != 0; ++a) {

@@ -101,7 +101,7 @@ loop Make(R (*function)(A...), std::uintptr_t flags = 0, typedcall::loop_options
 
 inline typedcall::loop_options By(loop_kernel asked) {
   typedcall::loop_options options;
-  options.asked = asked;
+  options.kernel = asked;
   return options;
 }
 

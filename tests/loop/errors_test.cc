@@ -165,7 +165,7 @@ void TestDivide() {
   EXPECT_EQ(made.kernel(), loop_kernel::invoker);
   ASSERT_EQ(made.inputs().size(), 2u);
   EXPECT_EQ(made.output().code, typedcall::native_type<T>().code);
-  EXPECT_EQ(made.output().is_pointer, 0);
+  EXPECT_EQ(made.output().pointer_flags, 0);
   Array<T> x = {6, -8, 4, 5};
   Array<T> y = {2, 8, 0, 1};
   Array<T> result(4, 3 * static_cast<std::intptr_t>(sizeof(T)) + 1, 1);

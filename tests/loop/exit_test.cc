@@ -14,9 +14,9 @@ void RunLoop() {
   const loop made = *loop::make("d->d", PyNativeCallable_THREAD_SAFE,
                                 reinterpret_cast<void *>(&typedcall_test::WaitInside),
                                 typedcall::object_ref::borrow(Py_None));
-  std::vector<double> in(loop::detach_from), out(in);
+  std::vector<double> in(loop::detach_threshold), out(in);
   char *const args[] = {reinterpret_cast<char *>(in.data()), reinterpret_cast<char *>(out.data())};
-  const std::intptr_t count = loop::detach_from, steps[] = {8, 8};
+  const std::intptr_t count = loop::detach_threshold, steps[] = {8, 8};
   made.run(args, &count, steps);
 }
 

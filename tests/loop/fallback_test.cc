@@ -18,7 +18,7 @@ namespace {
 using typedcall_test::Scope;
 
 constexpr std::uintptr_t kBack = PyNativeCallable_FALLS_BACK, kSafe = PyNativeCallable_THREAD_SAFE;
-constexpr std::intptr_t kMany = loop::detach_from;
+constexpr std::intptr_t kMany = loop::detach_threshold;
 
 std::atomic<long> with_gil{0}, without_gil{0};
 int Root(double x, double *result) {

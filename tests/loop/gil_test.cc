@@ -13,7 +13,7 @@ namespace loop_test {
 namespace {
 
 constexpr std::uintptr_t kSafe = PyNativeCallable_THREAD_SAFE;
-constexpr std::intptr_t kMany = loop::detach_from;
+constexpr std::intptr_t kMany = loop::detach_threshold;
 
 std::atomic<long> with_gil{0}, without_gil{0};
 double Look(double x) {

@@ -19,7 +19,7 @@ template <class Function, std::size_t arrays>
 std::string Counted(Function *function, std::optional<loop_kernel> asked,
                     const std::intptr_t (&steps)[arrays]) {
   typedcall::loop_options options;
-  options.asked = asked;
+  options.kernel = asked;
   const auto made = loop::make(typedcall::signature_of<Function>::text, 0,
                                reinterpret_cast<void *>(function), {}, options);
   double numbers[arrays][3] = {};

@@ -23,10 +23,10 @@ TEST(SubinterpreterTest, TheGilIsReleased) {
        {std::uintptr_t{PyNativeCallable_THREAD_SAFE}, std::uintptr_t{PyNativeCallable_ACQUIRES_GIL},
         std::uintptr_t{0}}) {
     const loop made = Make(&LookForState, flags);
-    Array<double> x(loop::detach_from), result(loop::detach_from);
+    Array<double> x(loop::detach_threshold), result(loop::detach_threshold);
     attached = 0;
-    RunAll(made, loop::detach_from, x, result);
-    EXPECT_EQ(attached, flags == 0 ? loop::detach_from : 0) << flags;
+    RunAll(made, loop::detach_threshold, x, result);
+    EXPECT_EQ(attached, flags == 0 ? loop::detach_threshold : 0) << flags;
   }
 }
 

@@ -185,7 +185,7 @@ TEST(KernelTest, TellsTheTypesOfItsArrays) {
   EXPECT_EQ(made.inputs()[0].code, PyNativeType_DOUBLE);
   EXPECT_EQ(made.inputs()[1].code, PyNativeType_SHORT);
   EXPECT_EQ(made.inputs()[2].code, PyNativeType_LONG);
-  EXPECT_EQ(made.inputs()[2].is_pointer, 1);
+  EXPECT_EQ(made.inputs()[2].pointer_flags, 1);
   EXPECT_EQ(made.output().code, PyNativeType_BOOL);
 }
 

@@ -292,7 +292,7 @@ TEST_F(Consumers, Finding) {
     find.call = [&] {
       typedcall::request asked;
       asked.signature = "f->d";
-      asked.allowed = typedcall::casting::safe;
+      asked.casting = typedcall::casting::safe;
       return typedcall::find(interface_, callable, asked).has_value();
     };
     Sweep(find);

@@ -46,14 +46,14 @@ TEST_F(Installing, Again) {
          [] { PyDict_DelItemString(PyImport_GetModuleDict(), PyTypedcall_MODULE); },
          [&](bool) { EXPECT_EQ(PyTypedcall_Import(), interface_); }});
 #endif
-  Sweep({"await", [&] { return PyTypedcall_Await() == interface_; }});
+  Sweep({"await", [&] { return PyTypedcall_ImportLazily() == interface_; }});
   // Pretends that no module has installed an interface.
   PyObject *kept = PyInterpreterState_GetDict(PyInterpreterState_Get());
   Swept wait = {"waiting", [&] { return PyTC_Waiting() != nullptr; }, [] {},
                 [&](bool) {
                   PyErr_Clear();
-                  if (PyDict_GetItemString(kept, PyTypedcall_AWAITED_NAME) != nullptr) {
-                    PyDict_DelItemString(kept, PyTypedcall_AWAITED_NAME);
+                  if (PyDict_GetItemString(kept, PyTypedcall_PLACEHOLDER_NAME) != nullptr) {
+                    PyDict_DelItemString(kept, PyTypedcall_PLACEHOLDER_NAME);
                   }
                 }};
   wait.cpython_leaks = true;  // the placeholder is never freed

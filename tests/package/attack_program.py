@@ -91,7 +91,7 @@ class Program(Callables):
 
     def adopt(self):
         thing = self.pick()
-        typedcall.adopt(thing.obj)
+        typedcall.publish(thing.obj)
         self.asked += 1
 
     def ask(self):

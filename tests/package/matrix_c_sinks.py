@@ -112,7 +112,7 @@ class ConvertingCallback(Callback):
 
 
 class ClosurePointer(CSink):
-    """The C function that typedcall.tvm_ffi.source() makes from a tvm-ffi function."""
+    """The C function that typedcall.tvm_ffi.typed_function() makes from a tvm-ffi function."""
 
     name, library = "closure pointer", "tvm_ffi"
 

@@ -216,7 +216,7 @@ class TvmFfi(Sink):
 def closure_of(function, signature, flags):
     """Makes a typed function from a tvm-ffi function. Raises Refused for types that tvm-ffi cannot pass."""
     try:
-        return typedcall.tvm_ffi.source(function, signature, flags=flags)
+        return typedcall.tvm_ffi.typed_function(function, signature, flags=flags)
     except ValueError as error:
         raise Refused(str(error)) from None
 

@@ -308,6 +308,6 @@ class Tags(Restored):
     def test_overloads_beside_it(self):
         typedcall.tag(self.inc, "l->l", self.inc, flags=Flags.PURE)
         half = typedcall.entries(self.boxed["half"])[0].address
-        typedcall.add(self.inc, "d->d", half, flags=Flags.PURE)
+        typedcall.add_overloads(self.inc, "d->d", half, flags=Flags.PURE)
         self.assertEqual(typedcall.signatures(self.inc), ["l->l", "d->d"])
         self.assertEqual(typedcall.resolve(self.inc, "d->d")(3.0), 1.5)

@@ -176,7 +176,7 @@ class Resolve(unittest.TestCase):
             f = typedcall.resolve(method, "d->d")
             self.assertTrue(f.flags & Flags.TAKES_SELF)
             self.assertEqual(typedcall.entries(f), [])
-            self.assertEqual(typedcall.adopt(f), [])
+            self.assertEqual(typedcall.publish(f), [])
             with self.assertRaises(TypeError):
                 typedcall.resolve(f, "d->d")
             with self.assertRaises(TypeError):

@@ -1,4 +1,4 @@
-"""Tests add(), which appends overloads to a tag, and detects conflicts."""
+"""Tests add_overloads(), which appends overloads to a tag, and detects conflicts."""
 import ctypes
 import gc
 import sys
@@ -34,11 +34,11 @@ class Add(unittest.TestCase):
     def test_behind_what_is_there(self):
         f = self.f
         # Add the address and not the callback, because on PyPy only C code can call a ctypes callback.
-        typedcall.add(f, "d->d", address(self.double), flags=Flags.PURE)
+        typedcall.add_overloads(f, "d->d", address(self.double), flags=Flags.PURE)
         resolved = typedcall.resolve(f, "d->d")
         first = rows(f)
         pointers = [address(self.float), address(self.long)]
-        typedcall.add(f, ["f->f", "l->l"], pointers, flags=[0, Flags.SHORT])
+        typedcall.add_overloads(f, ["f->f", "l->l"], pointers, flags=[0, Flags.SHORT])
         self.assertEqual([row[0] for row in rows(f)], ["d->d", "f->f", "l->l"])
         self.assertEqual(rows(f)[:1], first)
         self.assertEqual(rows(f)[2][2], address(self.long))
@@ -49,8 +49,8 @@ class Add(unittest.TestCase):
         f = self.f
         typedcall.tag(f, ["d->d", "f->f"], [self.double, self.float])
         before = rows(f)
-        typedcall.add(f, "double(double)", self.double)
-        typedcall.add(f, ["f->f", "d->d"], [self.float, self.double])
+        typedcall.add_overloads(f, "double(double)", self.double)
+        typedcall.add_overloads(f, ["f->f", "d->d"], [self.float, self.double])
         self.assertEqual(rows(f), before)
 
     def test_conflicts_are_named(self):
@@ -64,14 +64,14 @@ class Add(unittest.TestCase):
         ):
             with self.subTest(signature), self.assertRaisesRegex(
                     ValueError, "f is tagged already: '.->.' at 0x.*; cannot add "):
-                typedcall.add(f, signature, pointer, flags=more)
+                typedcall.add_overloads(f, signature, pointer, flags=more)
             self.assertEqual(rows(f), before)
         with self.assertRaisesRegex(ValueError, re.escape(Flags(flags).text) + "$"):
-            typedcall.add(f, "d->d", self.double, flags=Flags.PURE)
+            typedcall.add_overloads(f, "d->d", self.double, flags=Flags.PURE)
         with self.assertRaisesRegex(ValueError, "unknown type code"):
-            typedcall.add(f, "y->d", 1)
+            typedcall.add_overloads(f, "y->d", 1)
         with self.assertRaises(TypeError):
-            typedcall.add(f, "f->f", None)
+            typedcall.add_overloads(f, "f->f", None)
         self.assertEqual(rows(f), before)
 
     def test_by_several_threads(self):
@@ -87,7 +87,7 @@ class Add(unittest.TestCase):
 
             def add(first, f=f):
                 for each in signatures[first::threads]:
-                    typedcall.add(f, each, pointer)
+                    typedcall.add_overloads(f, each, pointer)
 
             support.at_once(add, [(i,) for i in range(threads)])
             self.assertEqual(sorted(typedcall.signatures(f)), sorted(signatures))
@@ -98,8 +98,8 @@ class Add(unittest.TestCase):
             return x
 
         typedcall.tag(f, "d->d", self.double)
-        typedcall.add(f, "f->f", self.float)
-        typedcall.add(f, "l->l", self.long)
+        typedcall.add_overloads(f, "f->f", self.float)
+        typedcall.add_overloads(f, "l->l", self.long)
         # Objects of earlier tags stay alive, as after untag().
         gone = [weakref.ref(f), weakref.ref(self.long)]
         del f, self.double, self.float, self.long
@@ -111,7 +111,7 @@ class Add(unittest.TestCase):
     def test_what_it_depends_on_is_kept(self):
         f = self.f
         typedcall.tag(f, "d->d", self.double)
-        typedcall.add(f, "f->f", self.float)
+        typedcall.add_overloads(f, "f->f", self.float)
         gone = [weakref.ref(self.double), weakref.ref(self.float)]
         del self.double, self.float
         gc.collect()
@@ -129,12 +129,12 @@ class ToAModule(unittest.TestCase):
         place = typedcall.entries(typed.half)[0].place
         if place == "method metadata":
             with self.assertRaisesRegex(ValueError, "half has 'd->d' in its method metadata, which cannot be extended"):
-                typedcall.add(typed.half, "f->f", single)
+                typedcall.add_overloads(typed.half, "f->f", single)
             self.assertEqual(rows(typed.half), before)
         else:
-            typedcall.add(typed.half, "f->f", single)
+            typedcall.add_overloads(typed.half, "f->f", single)
             self.assertEqual(rows(typed.half)[: len(before)], before)
             self.assertEqual(typedcall.resolve(typed.half, "f->f", casting="exact")(3.0), 1.5)
             self.assertEqual(typedcall.resolve(typed.half, "d->d")(3.0), 1.5)
             with self.assertRaisesRegex(ValueError, "half is tagged already"):
-                typedcall.add(typed.half, "d->d", address(single))
+                typedcall.add_overloads(typed.half, "d->d", address(single))

@@ -1,4 +1,4 @@
-"""Tests tag(), untag() and adopt(), with every kind of pointer."""
+"""Tests tag(), untag() and publish(), with every kind of pointer."""
 import ctypes
 import gc
 import math
@@ -383,8 +383,8 @@ class Adopt(unittest.TestCase):
         prototype = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)
         function = prototype(address_of("half"))
         self.assertEqual(typedcall.entries(function)[0].place, "ctypes")
-        self.assertEqual(typedcall.adopt(function), ["d->d"])
-        self.assertEqual(typedcall.adopt(function), ["d->d"])
+        self.assertEqual(typedcall.publish(function), ["d->d"])
+        self.assertEqual(typedcall.publish(function), ["d->d"])
         entry, = typedcall.entries(function)
         self.assertEqual((entry.place, entry.address), ("object row", address_of("half")))
         self.assertEqual(typedcall.resolve(function, "d->d")(3.0), 1.5)
@@ -392,8 +392,8 @@ class Adopt(unittest.TestCase):
         self.assertEqual(typedcall.entries(function)[0].place, "ctypes")
 
     def test_what_has_entries_already_and_what_has_none(self):
-        self.assertEqual(typedcall.adopt(typed.inc), ["l->l"])
-        self.assertEqual(typedcall.adopt(len), [])
+        self.assertEqual(typedcall.publish(typed.inc), ["l->l"])
+        self.assertEqual(typedcall.publish(len), [])
 
 
 @support.ON_CPYTHON
@@ -439,7 +439,7 @@ class Refusals(unittest.TestCase):
         dead = []
         for _ in range(10):
             callback = kind(lambda x: x)
-            self.assertEqual(typedcall.adopt(callback), ["d->d"])
+            self.assertEqual(typedcall.publish(callback), ["d->d"])
             weakref.finalize(callback, dead.append, 1)
             del callback
         gc.collect()

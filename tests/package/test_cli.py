@@ -50,10 +50,10 @@ class Show(CommandLine):
         self.assertEqual(by_name["absolute"], ["l->l", "d->d"])
         self.assertEqual(by_name["Scaler.scale"], ["d->d"])
         inc, = [row for row in rows if row["name"] == "inc"]
-        self.assertEqual((inc["flags"], inc["needs_nothing"]),
+        self.assertEqual((inc["flags"], inc["is_plain"]),
                          (["THREAD_SAFE", "PURE", "SHORT"], True))
         div, = [row for row in rows if row["name"] == "div"]
-        self.assertEqual((div["flags"], div["needs_nothing"]),
+        self.assertEqual((div["flags"], div["is_plain"]),
                          (["NEEDS_THREAD", "MAY_RAISE"], False))
 
     def test_a_name(self):
@@ -161,7 +161,7 @@ class Errors(CommandLine):
                       self.error("show", "raising:p.boom"))
         self.assertIn("SystemExit: 3", self.error("bench", "raising:leaves"))
         report = self.json("verify", "raising:leaves", "--count", "20", status=1)
-        self.assertGreater(report["verdicts"][0]["unexplained"], 0)
+        self.assertGreater(report["results"][0]["unexplained"], 0)
 
     def test_arguments(self):
         self.assertIn("name a command", self.error())
@@ -244,11 +244,11 @@ class Bench(CommandLine):
         for name in needed:
             self.assertGreater(ways[name]["nanoseconds"], 0.1, name)
             self.assertLess(ways[name]["nanoseconds"], 1e6, name)
-        self.assertEqual(ways["boxed, Python loop"]["ratio"], 1.0)
+        self.assertEqual(ways["boxed, Python loop"]["speedup"], 1.0)
         for way in ways.values():
-            if "ratio" in way:
-                self.assertLessEqual(way["ratio_low"], way["ratio"])
-                self.assertLessEqual(way["ratio"], way["ratio_high"])
+            if "speedup" in way:
+                self.assertLessEqual(way["speedup_low"], way["speedup"])
+                self.assertLessEqual(way["speedup"], way["speedup_high"])
                 self.assertLessEqual(way["best"], way["nanoseconds"])
             else:
                 self.assertTrue(way["note"], way)
@@ -277,8 +277,8 @@ class Bench(CommandLine):
 class Doctor(CommandLine):
     def test_it_is_well(self):
         report = self.json("doctor")
-        self.assertTrue(report["is_well"])
-        findings = {row["what"]: row["finding"] for part in report.values()
+        self.assertTrue(report["ok"])
+        findings = {row["name"]: row["value"] for part in report.values()
                     if isinstance(part, list) for row in part}
         self.assertIn("%d.%d" % sys.version_info[:2], findings["interpreter"])
         self.assertEqual(findings["headers"], typedcall.get_include())
@@ -291,7 +291,7 @@ class Doctor(CommandLine):
                 "u.find_spec = lambda n, *a: None if n.rpartition('.')[2] in ('_sqlite', '_duckdb') else found(n, *a)\n"
                 "from typedcall.cli import main\nsys.exit(main(['doctor', '--json']))")
         status, output, _ = support.python("-c", code)
-        off = {row["what"]: row["finding"] for row in json.loads(output)["what is off"]}
+        off = {row["name"]: row["value"] for row in json.loads(output)["unavailable"]}
         self.assertEqual(status, 0)
         self.assertIn("sqlite3ext.h", off["_sqlite"])
         self.assertIn("CPython", off["_duckdb"])
@@ -302,4 +302,4 @@ class Doctor(CommandLine):
         code = ("import importlib.metadata as m, sys\nm.distributions = lambda **k: []\n"
                 "from typedcall.cli import main\nsys.exit(main(['doctor', '--json']))")
         status, output, _ = support.python("-c", code)
-        self.assertEqual((status, json.loads(output)["is_well"]), (1, False))
+        self.assertEqual((status, json.loads(output)["ok"]), (1, False))

@@ -60,7 +60,7 @@ class Source(unittest.TestCase):
                 with self.assertRaisesRegex(TypeError, "differs"):
                     made(function)
         # C consumers cannot resolve the function either.
-        self.assertEqual(typedcall.adopt(exports.by_five), ["l->l"])
+        self.assertEqual(typedcall.publish(exports.by_five), ["l->l"])
         self.addCleanup(typedcall.untag, exports.by_five)
         with self.assertRaises(TypeError):
             typedcall.resolve(exports.by_five, "l->l")
@@ -350,7 +350,7 @@ class CythonSpecial(unittest.TestCase):
         )
         self.assertEqual(ended, 0, output)
         compared = 0
-        for verdict in json.loads(output)["verdicts"]:
+        for verdict in json.loads(output)["results"]:
             self.assertEqual(verdict["unexplained"], 0, verdict)
             if verdict["skipped"]:
                 # The Python versions of some SciPy functions crash or never return.

@@ -91,7 +91,7 @@ class TheModule(Copied):
             ],
         )
 
-        verdicts = {verdict["name"]: verdict for verdict in self.json(*verify)["verdicts"]}
+        verdicts = {verdict["name"]: verdict for verdict in self.json(*verify)["results"]}
         self.assertEqual(set(verdicts), {"bearing", "distance", "utm_zone"})
         if support.IS_PYPY:
             self.assertIn("called boxed only", verdicts.pop("utm_zone")["skipped"])

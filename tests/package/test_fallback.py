@@ -24,7 +24,7 @@ class TypedFunctions(unittest.TestCase):
         self.assertEqual(typedcall.signatures(functions.root), ["d&d->i"])
         self.assertEqual(typedcall.signatures(functions.both), ["d&d->i", "l&l->i"])
         self.assertEqual(entry_of("root").flags, Flags.FALLS_BACK | Flags.THREAD_SAFE)
-        self.assertEqual(entry_of("root").flags.asks(), "may fall back")
+        self.assertEqual(entry_of("root").flags.requirements(), "may fall back")
         self.assertEqual(entry_of("gcd").python_types(), (["i", "i"], "i"))
         self.assertEqual(entry_of("check").python_types(), (["d", "P"], "v"))
 

@@ -65,7 +65,7 @@ def ask_to_resolve(obj):
 
 def ask_to_adopt(obj):
     try:
-        typedcall.adopt(obj)
+        typedcall.publish(obj)
     finally:
         typedcall.untag(obj)
 

@@ -44,7 +44,7 @@ class Objects(unittest.TestCase):
     def check_one(self, function):
         """Checks all functions of the package with this object, with and without a tag."""
         self.assertEqual(typedcall.signatures(function), [])
-        self.assertEqual(typedcall.adopt(function), [])
+        self.assertEqual(typedcall.publish(function), [])
         with self.assertRaises(TypeError):
             typedcall.resolve(function, "d->d")
         with self.assertRaises(TypeError):
@@ -310,7 +310,7 @@ class CommandLine(command_line.CommandLine):
         for command in ("show", "verify"):
             status, output, errors = self.run_it(HOSTILE, command, "hostile", "--json")
             self.assertEqual((status, errors), (0, ""))
-            rows = json.loads(output)["entries" if command == "show" else "verdicts"]
+            rows = json.loads(output)["entries" if command == "show" else "results"]
             self.assertEqual(sorted(row["name"] for row in rows),
                              sorted(["tagged", "\x1b[31mred", "\udc80", "x" * 100000, "two\nlines"]))
 

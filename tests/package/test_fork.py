@@ -45,7 +45,7 @@ def work():
     function = lambda x: x
     typedcall.tag(function, "d->d", 4096, defaults=(1.0,))
     assert typedcall.untag(function)
-    typedcall.add(function, "d->d", 4096)
+    typedcall.add_overloads(function, "d->d", 4096)
     assert typedcall.signatures(function) == ["d->d"]
     typedcall.tag(function, "d->d", 4096, defaults=(1.0,))
 

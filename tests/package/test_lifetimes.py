@@ -187,7 +187,7 @@ class S(ctypes.Structure):
 s = S()
 s.cb = plus(1)
 shared = s.cb
-assert typedcall.adopt(shared) == ["d->d"]
+assert typedcall.publish(shared) == ["d->d"]
 s.cb = plus(7)
 kept = churn()
 assert typedcall.resolve(shared, "d->d")(1.0) == 2.0
@@ -377,12 +377,12 @@ print("ok")
     def test_its_own_tag(self):
         self.goes("typedcall.tag(c, 'd->d', c)")
         self.goes("typedcall.tag(c, 'd->d', c); typedcall.tag(c, 'd->d', c)")
-        self.goes("typedcall.adopt(c); typedcall.tag(c, 'd->d', c)")
+        self.goes("typedcall.publish(c); typedcall.tag(c, 'd->d', c)")
         self.goes("typedcall.tag(c, 'd->d', c); c.e = typedcall.entries(c)\n"
                   "c.f = typedcall.resolve(c, 'd->d')")
 
     def test_adopted(self):
-        self.goes("typedcall.adopt(c); c.e = typedcall.entries(c)")
+        self.goes("typedcall.publish(c); c.e = typedcall.entries(c)")
 
     def test_a_ctypes_function(self):
         self.goes("c.p = typedcall.ctypes_function(c)")

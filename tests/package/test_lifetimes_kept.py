@@ -69,7 +69,7 @@ typedcall.tag(f, "d->d", keeping(globals()))
 resolved = typedcall.resolve(f, "d->d")
 entries = typedcall.entries(f)
 ''', space)
-assert "__typedcall_kept__" in vars(space["f"])
+assert "__typedcall_keeper__" in vars(space["f"])
 del space
 churn()
 print("ok")
@@ -78,13 +78,13 @@ print("ok")
     @WITH_GIL
     def test_what_is_added(self):
         self.is_collected_after("""
-typedcall.add(c, "dd->d", ctypes.CFUNCTYPE(double, double, double)(lambda x, y: c(x)))
+typedcall.add_overloads(c, "dd->d", ctypes.CFUNCTYPE(double, double, double)(lambda x, y: c(x)))
 typedcall.untag(c)
 typedcall.tag(c, "d->d", Callback(c.__call__))
 entry, = typedcall.entries(c)
 typedcall.tag(c, "d->d", entry.address, flags=entry.flags)
 del entry
-typedcall.add(c, "ddd->d", ctypes.CFUNCTYPE(double, double, double, double)(lambda x, y, z: c(x)))
+typedcall.add_overloads(c, "ddd->d", ctypes.CFUNCTYPE(double, double, double, double)(lambda x, y, z: c(x)))
 churn()
 assert [typedcall.resolve(c, "d->d")(4.0), typedcall.resolve(c, "ddd->d")(5.0, 1.0, 2.0)] == [5.0, 6.0]
 """)
@@ -114,7 +114,7 @@ b = sharing(a)
 typedcall.tag(a, "d->d", keeping(0))
 typedcall.tag(b, "d->d", plus(2))
 assert results(a, b) == [2.0, 3.0]
-typedcall.add(b, "dd->d", ctypes.CFUNCTYPE(double, double, double)(lambda x, y: x - y))
+typedcall.add_overloads(b, "dd->d", ctypes.CFUNCTYPE(double, double, double)(lambda x, y: x - y))
 assert results(b) == [3.0] and typedcall.signatures(b) == ["d->d", "dd->d"]
 del b
 assert results(a) == [2.0]
@@ -191,7 +191,7 @@ assert watched() is None and typedcall.resolve(c, "d->d")(1.0) == 2.0
     def test_tuples_that_lead_back(self):
         self.is_collected_after("""
 from typedcall.native import _native
-keeper = vars(c)["__typedcall_kept__"]
+keeper = vars(c)["__typedcall_keeper__"]
 _native.tag(c, [("d->d", 2, typedcall.entries(c)[0].address)], ((c, keeper), keeper))
 assert any(keeper in each for each in gc.get_referents(keeper) if type(each) is tuple)
 del keeper
@@ -202,11 +202,11 @@ del keeper
     def test_a_low_level_callable_that_leads_back(self):
         self.is_collected_after("""
 import scipy
-keeper = vars(c)["__typedcall_kept__"]
+keeper = vars(c)["__typedcall_keeper__"]
 function = ctypes.CFUNCTYPE(double, double, double)(lambda x, y: x)
 found = scipy.LowLevelCallable(function)
 found = tuple.__new__(scipy.LowLevelCallable, (*tuple(found)[:2], (keeper,)))
-typedcall.add(c, "dd->d", found)
+typedcall.add_overloads(c, "dd->d", found)
 del keeper, found
 """)
 

@@ -27,8 +27,8 @@ class Lists(unittest.TestCase):
     def test_views_are_those_of_the_header(self):
         flags = [sum(bits) for bits in itertools.product(*((0, bit) for _, bit, _ in codes.FLAGS))] + [0x200]
         views = [records.View(*codes.describe(signature, each)) for signature in ("d->d", "d&d->i") for each in flags]
-        for enum, listed, seen in (("PyNativeVerdict", records.Verdict, {each.verdict for each in views}),
-                                   ("PyNativeHold", records.Hold, {each.hold for each in views})):
+        for enum, listed, seen in (("PyNativeErrorProtocol", records.ErrorProtocol, {each.error_protocol for each in views}),
+                                   ("PyNativeThreadState", records.ThreadState, {each.thread_state for each in views})):
             names = re.findall(rf"(?m)^  {enum}_(\w+),", header("entry_view.h"))
             self.assertEqual(list(typing.get_args(listed)), names)
             self.assertEqual(seen, set(names))
@@ -41,11 +41,11 @@ class Lists(unittest.TestCase):
     def test_what_a_flag_asks_is_in_the_words_of_the_list(self):
         for name, bit, words in codes.FLAGS:
             is_mandatory = bit & codes.MANDATORY_MASK
-            self.assertEqual(Flags[name].asks(), words if is_mandatory else "", name)
-            self.assertEqual(Flags[name].asks(bit), "")
+            self.assertEqual(Flags[name].requirements(), words if is_mandatory else "", name)
+            self.assertEqual(Flags[name].requirements(bit), "")
             self.assertEqual(Flags[name].is_plain, not is_mandatory)
-        self.assertEqual(Flags(0x0201).asks(), "needs the GIL, flags not understood")
-        self.assertEqual(Flags(0x01000000).asks(), "flags not understood")
+        self.assertEqual(Flags(0x0201).requirements(), "needs the GIL, flags not understood")
+        self.assertEqual(Flags(0x01000000).requirements(), "flags not understood")
 
     def test_error_values_by_class(self):
         without = [letters for letters in codes.CODES if not codes.has_error_value(letters)]

@@ -77,7 +77,7 @@ def attempts():
         "tag, C text": lambda f: typedcall.tag(f, f"double {LONG}(struct {LONG})", ADDRESS),
         "tag again": lambda f: typedcall.tag(f, "d->d", ADDRESS, flags=2),
         "tag, parameters": lambda f: typedcall.tag(f, "d->d", ADDRESS, parameters=f"({LONG}, {LONG})"),
-        "add": lambda f: typedcall.add(f, "d->d", ADDRESS),
+        "add": lambda f: typedcall.add_overloads(f, "d->d", ADDRESS),
         "tag_module": lambda f: typedcall.tag_module(f, {LONG: "d->d"}),
         "numba": lambda f: numba_call(f),
     }

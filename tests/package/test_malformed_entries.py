@@ -21,7 +21,7 @@ class Entry(ctypes.Structure):
 
 
 class Metadata(ctypes.Structure):
-    _fields_ = [("details", ctypes.c_void_p), ("table", ctypes.c_void_p), ("size", ctypes.c_uint32),
+    _fields_ = [("reserved", ctypes.c_void_p), ("table", ctypes.c_void_p), ("size", ctypes.c_uint32),
                 ("major", ctypes.c_uint16), ("minor", ctypes.c_uint16), ("magic", ctypes.c_uint64),
                 ("arg_types", ctypes.c_void_p), ("ret_type", ctypes.c_int), ("underlying", ctypes.c_void_p),
                 ("name", ctypes.c_char * 100)]

@@ -30,7 +30,7 @@ class NeverReady(unittest.TestCase):
     def test_nothing_is_offered(self):
         self.assertEqual(typedcall.entries(self.function), [])
         self.assertEqual(typedcall.signatures(never_ready.instance(False)), [])
-        self.assertEqual(typedcall.adopt(never_ready.instance(False)), [])
+        self.assertEqual(typedcall.publish(never_ready.instance(False)), [])
         self.assertFalse(typedcall.untag(never_ready.instance(False)))
 
     def test_the_refusals(self):
@@ -51,7 +51,7 @@ class NeverReady(unittest.TestCase):
         self.assertEqual(typedcall.resolve(self.function, "d->d")(x=3.0), 4.0)
 
     def test_add(self):
-        typedcall.add(self.function, "d->d", ADDRESS)
+        typedcall.add_overloads(self.function, "d->d", ADDRESS)
         self.assertEqual(typedcall.signatures(self.function), ["d->d"])
 
     def test_a_module_that_has_it(self):

@@ -18,8 +18,8 @@ SWEPT = {
     "TypedFunction": "test_typed_functions",
     "accelerate": "it is for PyPy",
     "accelerate_imports": "it is for PyPy",
-    "add": "test_python_api",
-    "adopt": "test_adopting",
+    "add_overloads": "test_python_api",
+    "publish": "test_adopting",
     "callback": "test_for_callbacks",
     "cffi_function": "test_for_cffi",
     "ctypes_function": "test_for_ctypes",
@@ -158,10 +158,10 @@ class WithoutMemory(unittest.TestCase):
     def test_adopting(self):
         self.run_sweep("""
         one = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(address)
-        assert typedcall.adopt(one) == ["d->d"]
+        assert typedcall.publish(one) == ["d->d"]
         typedcall.untag(one)
-        sweep(lambda: typedcall.adopt(one), lambda taken: typedcall.untag(one))
-        sweep(lambda: typedcall.adopt(Callable()))
+        sweep(lambda: typedcall.publish(one), lambda taken: typedcall.untag(one))
+        sweep(lambda: typedcall.publish(Callable()))
         """)
 
     @NO_FUNCTIONS_MADE  # choosing an entry uses generators
@@ -277,7 +277,7 @@ class WithoutMemory(unittest.TestCase):
         sweep(lambda: typedcall.tag(one, "d->d", address), lambda taken: typedcall.untag(one))
         typedcall.tag(one, "d->d", address)
         other = Callable()
-        sweep(lambda: typedcall.add(other, "l->l", address), lambda taken: typedcall.untag(other))
+        sweep(lambda: typedcall.add_overloads(other, "l->l", address), lambda taken: typedcall.untag(other))
         sweep(lambda: typedcall.entries(one))
         sweep(lambda: typedcall.signatures(one))
         sweep(lambda: typedcall.resolve(one, "d->d"))
@@ -288,5 +288,5 @@ class WithoutMemory(unittest.TestCase):
             typedcall.untag(one)
             typedcall.tag(one, "d->d", address)
 
-        sweep(lambda: typedcall.add(one, "l->l", address), lambda taken: again_with_one())
+        sweep(lambda: typedcall.add_overloads(one, "l->l", address), lambda taken: again_with_one())
         """)

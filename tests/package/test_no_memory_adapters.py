@@ -18,7 +18,7 @@ SWEPT = {
     "typedcall.jax.elementwise": ("test_jax",),
     "typedcall.sql.register": ("test_apsw", "test_duckdb", "test_sqlite3"),
     "typedcall.tvm_ffi.function": ("test_tvm_ffi_function",),
-    "typedcall.tvm_ffi.source": ("test_tvm_ffi_source",),
+    "typedcall.tvm_ffi.typed_function": ("test_tvm_ffi_source",),
 }
 
 # Some engines crash without memory. Here allocation fails only while the typed function runs: the Python function
@@ -279,7 +279,7 @@ class WithoutMemory(unittest.TestCase):
     @NO_FUNCTIONS_MADE  # reading a signature uses generators
     def test_tvm_ffi_source(self):
         self.run_sweep("""
-        from typedcall.tvm_ffi import source
+        from typedcall.tvm_ffi import typed_function
         free = typedcall.Flags.PURE | typedcall.Flags.THREAD_SAFE
 
         def f(x):
@@ -305,13 +305,13 @@ class WithoutMemory(unittest.TestCase):
 
         for made in ("testing.add_one", f):
             for flags in (0, free):
-                right(source(made, "q->q", flags=flags))
-                sweep(lambda: source(made, "q->q", flags=flags), right)
-        sweep(lambda: source(f, "d->"), errors=ValueError)
-        sweep(lambda: source(len, "d->d"), errors=TypeError)
-        text = typedcall.resolve(source(tvm_ffi.convert(len), "*s->q"), "*s->q")
+                right(typed_function(made, "q->q", flags=flags))
+                sweep(lambda: typed_function(made, "q->q", flags=flags), right)
+        sweep(lambda: typed_function(f, "d->"), errors=ValueError)
+        sweep(lambda: typed_function(len, "d->d"), errors=TypeError)
+        text = typedcall.resolve(typed_function(tvm_ffi.convert(len), "*s->q"), "*s->q")
         sweep(lambda: without(lambda: text("a text that is not short")), lambda result: 1 / (result == 24))
-        made = source(f, "q->q", flags=free)
+        made = typed_function(f, "q->q", flags=free)
         for signature in typedcall.signatures(made):
             called = typedcall.resolve(made, signature)
             sweep(lambda: without(lambda: called(41)), lambda result: 1 / (result == 42))

@@ -48,7 +48,7 @@ class Lifetime(unittest.TestCase):
     def test_another_tag_gives_another_type(self):
         function, _ = half()
         first = numba.typeof(function)
-        typedcall.add(function, "l->l", ctypes.CFUNCTYPE(ctypes.c_long, ctypes.c_long)(abs))
+        typedcall.add_overloads(function, "l->l", ctypes.CFUNCTYPE(ctypes.c_long, ctypes.c_long)(abs))
         second = numba.typeof(function)
         self.assertIsNot(first, second)
         dead = weakref.ref(first)

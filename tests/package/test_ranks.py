@@ -12,7 +12,7 @@ import support
 from typedcall.native import _native
 from typedcall.record import codes
 
-#: Values of each kind, as Python code. Python has no values of the kinds C_FLOAT, C_COMPLEX and LEFT_OUT.
+#: Values of each kind, as Python code. Python has no values of the kinds C_FLOAT, C_COMPLEX and DEFAULT.
 VALUES = {
     "BOOL": ("True", "False"),
     "INT": ("0", "-7", "2**70", "made(object, '__index__')()", "made(object, '__index__', '__float__', '__complex__')()"),
@@ -75,7 +75,7 @@ class Table(unittest.TestCase):
                         self.assertEqual(_native.rank(kind, letters), RANKS[matrix_choice.rank(value, letters)])
 
     def test_of_python(self):
-        self.assertEqual(set(_native.KINDS) - set(VALUES), {"LEFT_OUT", "C_FLOAT", "C_COMPLEX"})
+        self.assertEqual(set(_native.KINDS) - set(VALUES), {"DEFAULT", "C_FLOAT", "C_COMPLEX"})
         self.check(VALUES)
 
     @support.ON_CPYTHON
@@ -103,7 +103,7 @@ class Table(unittest.TestCase):
                     self.assertEqual(_native.rank(kind, letters), _native.rank(python_kind, letters), (kind, letters))
 
     def test_what_is_left_out_suits_all(self):
-        self.assertEqual({_native.rank("LEFT_OUT", letters) for letters in LETTERS}, {1})
+        self.assertEqual({_native.rank("DEFAULT", letters) for letters in LETTERS}, {1})
 
     def test_no_kind_and_no_type(self):
         for kind, letters in (("bool", "d"), ("", "d"), ("INT", ""), ("INT", "dd"), ("INT", "x"), ("INT", "&&d")):

@@ -202,7 +202,7 @@ class Other:
         version[:] = [0, 2, 0]
 tvm_ffi.LIB = Other()
 try:
-    typedcall.tvm_ffi.source("testing.echo", "d->d")
+    typedcall.tvm_ffi.typed_function("testing.echo", "d->d")
 except ImportError as error:
     assert str(error) == "typedcall knows the C ABI of tvm-ffi 0.1, not of 0.2.0", error
 else:

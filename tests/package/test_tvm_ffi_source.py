@@ -13,23 +13,23 @@ import typedcall
 from support import leaks
 from tvm_ffi_support import caller, fallbacks, functions, tvm_ffi
 from typedcall import Flags
-from typedcall.tvm_ffi import function, source
+from typedcall.tvm_ffi import function, typed_function
 
 FREE = Flags.PURE | Flags.THREAD_SAFE
 echo = tvm_ffi.convert(lambda *arguments: arguments[-1])
 
 
 def typed(f, signature, **options):
-    return typedcall.resolve(source(f, signature, **options), signature)
+    return typedcall.resolve(typed_function(f, signature, **options), signature)
 
 
 class Calls(unittest.TestCase):
     def test_bools_and_nothing(self):
-        made = source(echo, "?->?")
+        made = typed_function(echo, "?->?")
         self.assertEqual(typedcall.signatures(made), ["?&?->i"])
         self.assertIs(typedcall.resolve(made, "?&?->i")(True), True)
         seen = []
-        made = source(tvm_ffi.convert(seen.append), "d->v")
+        made = typed_function(tvm_ffi.convert(seen.append), "d->v")
         self.assertIsNone(typedcall.resolve(made, "d->i")(2.5))
         self.assertEqual(seen, [2.5])
 
@@ -44,28 +44,28 @@ class Calls(unittest.TestCase):
 
     def test_with_c_and_with_another_typed_function(self):
         self.assertEqual(typed("testing.add_one", "q->q")(41), 42)
-        both = function(source("testing.add_one", "q->q", flags=FREE))
+        both = function(typed_function("testing.add_one", "q->q", flags=FREE))
         self.assertEqual([both(1), both(True)], [2, 2])
         self.assertEqual(typed(function(functions.half), "d->d")(3.0), 1.5)
-        self.assertEqual(typedcall.ctypes_function(source("testing.add_one", "q->q"))(1), 2)
+        self.assertEqual(typedcall.ctypes_function(typed_function("testing.add_one", "q->q"))(1), 2)
 
     def test_python_calls_what_it_was(self):
-        made = source(echo, "d->d")
+        made = typed_function(echo, "d->d")
         self.assertEqual([made("text"), made(2)], ["text", 2])
-        self.assertEqual(source("testing.echo", "d->d").__name__, "testing.echo")
+        self.assertEqual(typed_function("testing.echo", "d->d").__name__, "testing.echo")
 
     def test_numpy(self):
         numpy = adapter_support.library("numpy")
         x = numpy.arange(5000.0)
-        for made in (source(echo, "d->d"), source(function(functions.half), "d->d", flags=FREE)):
+        for made in (typed_function(echo, "d->d"), typed_function(function(functions.half), "d->d", flags=FREE)):
             self.assertEqual(typedcall.ufunc(made)(x).tolist(), [made(each) for each in x.tolist()])
-        root = source(function(fallbacks.root), "d->d", flags=FREE)
+        root = typed_function(function(fallbacks.root), "d->d", flags=FREE)
         with self.assertRaisesRegex(ValueError, "no result"):
             typedcall.ufunc(root)(numpy.array([1.0, -1.0]))
 
     def test_numba(self):
         numba = adapter_support.library("numba")
-        made = source("testing.add_one", "q->q", flags=FREE)
+        made = typed_function("testing.add_one", "q->q", flags=FREE)
 
         @numba.njit
         def total(count):
@@ -87,7 +87,7 @@ class Errors(unittest.TestCase):
             return "text" if x > 100 else x
 
         for flags in (0, FREE):
-            made = source(tvm_ffi.convert(f), "d->d", flags=flags)
+            made = typed_function(tvm_ffi.convert(f), "d->d", flags=flags)
             called = [typedcall.resolve(made, each) for each in typedcall.signatures(made)]
             self.assertEqual(len(called), 2 if flags else 1)
             for each in called:
@@ -123,13 +123,13 @@ class Errors(unittest.TestCase):
                                    ("Zd->d", "'Zd'"), ("d->s", "would be gone"), ("d->P", "would be gone"),
                                    ("d->", "position"), ("x->d", "position")):
             with self.assertRaisesRegex(ValueError, message):
-                source(echo, signature)
+                typed_function(echo, signature)
         with self.assertRaisesRegex(TypeError, "or the name of one is needed, not <built-in function len>"):
-            source(len, "d->d")
+            typed_function(len, "d->d")
         with self.assertRaisesRegex(ValueError, "typedcall.nothing"):
-            source("typedcall.nothing", "d->d")
+            typed_function("typedcall.nothing", "d->d")
         with self.assertRaisesRegex(ValueError, "flags are PURE"):
-            source(echo, "d->d", flags=Flags.MAY_RAISE)
+            typed_function(echo, "d->d", flags=Flags.MAY_RAISE)
         # tvm-ffi raises an error for a wrong number of arguments.
         with self.assertRaisesRegex(TypeError, "(?i)argument"):
             typed("testing.add_one", "qq->q")(1, 2)
@@ -166,7 +166,7 @@ class Interrupts(unittest.TestCase):
     def test_in_loops_of_c(self):
         numpy = adapter_support.library("numpy")
         x = numpy.arange(1000)
-        for made in (source("testing.add_one", "q->q"), source(echo, "q->q")):
+        for made in (typed_function("testing.add_one", "q->q"), typed_function(echo, "q->q")):
             add = typedcall.ufunc(made)
             expected = add(x).tolist()
 
@@ -188,7 +188,7 @@ class Interrupts(unittest.TestCase):
         for signature in ("d&d->i", "d->d"):
             parts = caller.signalled(*map(tvm_ffi_support.address, names))
             f = create(None, *map(ctypes.c_void_p, parts))
-            called = typedcall.resolve(source(f, "d->d", flags=FREE), signature)
+            called = typedcall.resolve(typed_function(f, "d->d", flags=FREE), signature)
             with self.assertRaises(KeyboardInterrupt):
                 called(2.5)
                 support.wait_for_interrupt()
@@ -213,7 +213,7 @@ class Interrupts(unittest.TestCase):
         f = tvm_ffi.convert(f)
         expected = kind_of(f)
         self.assertIn(expected, (RuntimeError, KeyboardInterrupt))
-        made = source(f, "d->d", flags=FREE)
+        made = typed_function(f, "d->d", flags=FREE)
         self.assertIs(kind_of(made), expected)
         self.assertIs(kind_of(typed(f, "d->d")), expected)
         self.assertEqual(calls, [0.0, 1.0, 2.0, 3.0, 4.0])
@@ -229,7 +229,7 @@ class Lifetimes(unittest.TestCase):
     @support.WHERE_FREED_MEMORY_GOES
     def test_a_million_calls_leak_nothing(self):
         add, length = typed("testing.add_one", "q->q"), typed(echo, "*sq->q")
-        free = typedcall.resolve(source(function(caller.third), "d->d", flags=FREE), "d&d->i")
+        free = typedcall.resolve(typed_function(function(caller.third), "d->d", flags=FREE), "d&d->i")
         raising = typed(tvm_ffi.convert(lambda x: 1 / x), "d->d")
 
         def run(times):

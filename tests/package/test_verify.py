@@ -16,7 +16,7 @@ from typedcall.cli import comparing, report
 
 class Verify(CommandLine):
     def test_a_module_without_differences(self):
-        verdicts = self.json("verify", "typed_functions", "--count", "300")["verdicts"]
+        verdicts = self.json("verify", "typed_functions", "--count", "300")["results"]
         called = [verdict for verdict in verdicts if not verdict["skipped"]]
         self.assertGreater(len(called), 10)
         for verdict in called:
@@ -27,7 +27,7 @@ class Verify(CommandLine):
     @support.ON_CPYTHON  # PyPy does not call functions with pointers
     def test_pointers_are_skipped_and_results_by_pointer_are_not(self):
         verdicts = {verdict["name"]: verdict for verdict in self.json(
-            "verify", "typed_functions", "--count", "100")["verdicts"]}
+            "verify", "typed_functions", "--count", "100")["results"]}
         self.assertIn("takes a pointer ('&kd')", verdicts["sum_of"]["skipped"])
         self.assertEqual(verdicts["invert"]["equal"], 100)
 
@@ -39,7 +39,7 @@ class Verify(CommandLine):
 
     def differences(self, status, *arguments):
         report = self.json("verify", "tagged", "--count", "400", *arguments, status=status)
-        verdict, = report["verdicts"]
+        verdict, = report["results"]
         return verdict
 
     def test_another_result(self):
@@ -228,7 +228,7 @@ class Verify(CommandLine):
             "typedcall.tag(crashes, 'd->d', ctypes.addressof(data))")
         report = self.json("verify", "tagged", "--count", "50", "--time-limit", "2",
                            "--junit", "report.xml", status=3)
-        verdicts = {verdict["name"]: verdict for verdict in report["verdicts"]}
+        verdicts = {verdict["name"]: verdict for verdict in report["results"]}
         self.assertEqual(verdicts["half"]["equal"], 50)
         self.assertRegex(verdicts["dies"]["skipped"], "^died of SIGABRT in its boxed call with ")
         self.assertRegex(verdicts["hangs"]["skipped"], "^did not end within 2 s in its boxed call")
@@ -280,7 +280,7 @@ class Verify(CommandLine):
                 "typedcall.tag(f, 'd->O', __same, flags=F.NEEDS_THREAD | F.MAY_RAISE)")
             with self.subTest(boxed=boxed, unboxed=unboxed):
                 report = self.json("verify", "tagged", "--count", "10", status=status)
-                verdict, = report["verdicts"]
+                verdict, = report["results"]
                 self.assertEqual(verdict["unexplained" if status else "equal"], 10, verdict)
 
     def test_what_functions_print_is_not_in_the_report(self):
@@ -291,7 +291,7 @@ class Verify(CommandLine):
             ended, output, errors = self.run_it("verify", "tagged", "--json", "--count", "20",
                                                 "--arguments", "1.5", *options)
             self.assertEqual(ended, 0, errors)
-            self.assertEqual(json.loads(output)["verdicts"][0]["equal"], 1)
+            self.assertEqual(json.loads(output)["results"][0]["equal"], 1)
             self.assertIn("by Python", errors)
             self.assertIn("by C", errors)
 
@@ -324,7 +324,7 @@ class Verify(CommandLine):
                     "for f in (interrupts, unprintable):",
                     "    typedcall.tag(f, 'd->d', plain.addresses['half'])")
         report = self.json("verify", "tagged", "--count", "20")
-        verdicts = {verdict["name"]: verdict for verdict in report["verdicts"]}
+        verdicts = {verdict["name"]: verdict for verdict in report["results"]}
         self.assertEqual(verdicts["half"]["equal"], 20)
         self.assertRegex(verdicts["interrupts"]["skipped"],
                          "^raised KeyboardInterrupt in its boxed call")
@@ -344,7 +344,7 @@ class Verify(CommandLine):
                         "typedcall.tag(f, 'd->d', plain.addresses['half'])")
             for options in ((), ("--in-process",)):
                 report = self.json("verify", "tagged", "--count", "10", "--arguments", "1.5", *options)
-                self.assertEqual(report["verdicts"][0]["equal"], 1)
+                self.assertEqual(report["results"][0]["equal"], 1)
 
     def test_the_largest_number(self):
         # With a 64-bit int the loop would not end.
@@ -360,7 +360,7 @@ class Verify(CommandLine):
                     "typedcall.tag(f, ('d->d', 'd->l'), "
                     "(plain.addresses['half'], plain.addresses['half']))")
         report = self.json("verify", "tagged", "--count", "200")
-        other = report["verdicts"][1]
+        other = report["results"][1]
         self.assertEqual(other["unexplained"], 0)
         self.assertIn("Python chooses the overload 'd->d'", other["explained"])
 

@@ -32,7 +32,7 @@ class Buffers(CommandLine):
             """ % str(_HERE))
 
     def test_all_are_equal(self):
-        verdicts = self.json("verify", "buffers", "--count", "200")["verdicts"]
+        verdicts = self.json("verify", "buffers", "--count", "200")["results"]
         self.assertGreater(len(verdicts), 20)
         for verdict in verdicts:
             # PyPy raises ValueError if C code requests write access to read-only memory.
@@ -47,7 +47,7 @@ class Buffers(CommandLine):
             typedcall.tag(f, "*d->d", buffers.module.addresses["normalise"])
             """)
         verdict, = self.json("verify", "wrong", "--count", "200", "--ranges", "1:2",
-                             status=1)["verdicts"]
+                             status=1)["results"]
         self.assertGreater(verdict["unexplained"], 100)
         arguments, boxed, unboxed, _ = verdict["examples"][0]
         self.assertRegex(arguments, r"array\('d', \[")
@@ -55,7 +55,7 @@ class Buffers(CommandLine):
 
     def test_lists_are_elements(self):
         for arguments in ("[3.0, 4.0]", "(1, 2.5)", "[]"):
-            verdict, = self.json("verify", "buffers:norm", "--arguments", arguments)["verdicts"]
+            verdict, = self.json("verify", "buffers:norm", "--arguments", arguments)["results"]
             self.assertEqual((verdict["calls"], verdict["equal"]), (1, 1), verdict)
         self.assertIn("cannot be the elements of '*kd'",
                       self.error("verify", "buffers:norm", "--in-process", "--arguments", "['a']"))

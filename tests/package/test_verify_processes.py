@@ -48,7 +48,7 @@ class Streams(CommandLine):
             self.module("tagged", TAG + HALF + line)
             with self.subTest(line=line):
                 report = self.json("verify", "tagged", "--count", "20")
-                self.assertEqual(report["verdicts"][0]["equal"], 20)
+                self.assertEqual(report["results"][0]["equal"], 20)
 
     def test_what_a_module_prints_is_not_in_the_report(self):
         self.module("tagged", TAG + HALF + "print('imported')\nos.write(1, b'by C')\n"
@@ -87,7 +87,7 @@ class Ends(CommandLine):
                     "    return x\ndata = (ctypes.c_char * 64)()\n"
                     "typedcall.tag(f, 'd->d', ctypes.addressof(data))")
         report = self.json("verify", "tagged", "--arguments", "1.5", "--arguments", "3.0", status=3)
-        examples = report["verdicts"][0]["examples"]
+        examples = report["results"][0]["examples"]
         self.assertEqual([example[:2] for example in examples],
                          [["(1.5,)", "1.5"], ["(3.0,)", "raises ValueError: large"]])
 
@@ -168,7 +168,7 @@ class Ends(CommandLine):
             os.kill(pid, signal.SIGKILL)
         self.assertTrue(ended)
         running.send_signal(signal.SIGCONT)
-        verdict, = json.loads(running.stdout.read())["verdicts"]
+        verdict, = json.loads(running.stdout.read())["results"]
         self.assertEqual((running.wait(60), verdict["unexplained"]), (1, 1))
         self.assertRegex(verdict["stopped"], "^did not end within 1 s in its unboxed call")
 

@@ -102,7 +102,7 @@ class Hidden(unittest.TestCase):
             assert typedcall.parse_signature("d*kl->d") == (["d", "*kl"], "d")
             assert typedcall.Flags.PURE == 0x20000
             for f in (math.sin, twice, pointer, print, 3):
-                assert typedcall.signatures(f) == [] == typedcall.entries(f) == typedcall.adopt(f)
+                assert typedcall.signatures(f) == [] == typedcall.entries(f) == typedcall.publish(f)
                 assert said(typedcall.resolve, f, "d->d") is TypeError
             try:
                 typedcall.resolve(math.sin, "d->")
@@ -116,7 +116,7 @@ class Hidden(unittest.TestCase):
     def test_tags_are_checked_and_left_out(self):
         run("""
             typedcall.tag(twice, "d->d", 4096)
-            typedcall.add(twice, "l->l", 4096)
+            typedcall.add_overloads(twice, "l->l", 4096)
             assert typedcall.signatures(twice) == [] and not typedcall.untag(twice)
             try:
                 typedcall.tag(twice, "dd", 4096)

@@ -41,7 +41,7 @@ void operator delete[](void *memory) noexcept {
        at += sizeof(cache_entry)) {
     cache_entry gone = {};
     gone.was.word = 1;
-    gone.where = static_cast<unsigned>(typedcall::place::method_def) & 0xf;
+    gone.where = static_cast<unsigned>(typedcall::place::method_metadata) & 0xf;
     std::memcpy(bytes + at, &gone, sizeof(gone));
   }
   std::free(memory);
@@ -72,7 +72,7 @@ class Arriving : public testing::Test {
     waiting_ = PyTypedcall_Import();
     ASSERT_NE(waiting_, nullptr) << TakeError();
     ASSERT_EQ(PyTypedcall_Peek(), nullptr);
-    awaited_ = static_cast<PyTypedcall_Awaited *>(waiting_->state);
+    awaited_ = static_cast<PyTypedcall_Placeholder *>(waiting_->state);
     scope_.emplace();
     scope_->Set("compare", Ref::Steal(PyCFunction_New(&compare_def, nullptr)).get());
     scope_->Run(
@@ -102,13 +102,13 @@ class Arriving : public testing::Test {
   }
 
   const PyTypedcall_Interface *waiting_ = nullptr;
-  PyTypedcall_Awaited *awaited_ = nullptr;
+  PyTypedcall_Placeholder *awaited_ = nullptr;
   std::optional<Scope> scope_;
 };
 
 // Simulates another thread that is installing an interface.
 void SeesATagAfterAnArrival(typedcall::call_site<double(double)> &site,
-                            PyTypedcall_Awaited *awaited, PyObject *callable) {
+                            PyTypedcall_Placeholder *awaited, PyObject *callable) {
   Ref capsule = NewInterface();
   ASSERT_TRUE(capsule) << TakeError();
   const auto *installed = static_cast<const PyTypedcall_Interface *>(

@@ -46,7 +46,7 @@ class Await : public testing::Test {
 TEST_F(Await, InstallsNothingAndIsTheSameForAll) {
   EXPECT_EQ(PyTypedcall_Peek(), nullptr);
   EXPECT_EQ(PyTypedcall_Import(), waiting_);
-  EXPECT_EQ(PyTypedcall_Await(), waiting_);
+  EXPECT_EQ(PyTypedcall_ImportLazily(), waiting_);
   EXPECT_EQ(PyTypedcall_Installed(waiting_), nullptr);
   EXPECT_EQ(PyTypedcall_Installed(nullptr), nullptr);
   EXPECT_TRUE(PyTypedcall_IsUsable(waiting_));
@@ -57,7 +57,7 @@ TEST_F(Await, WhatIsInstalledIsTakenAsItIs) {
   const PyTypedcall_Interface *installed = Install();
   ASSERT_NE(installed, nullptr);
   EXPECT_NE(installed, waiting_);
-  EXPECT_EQ(PyTypedcall_Await(), installed);
+  EXPECT_EQ(PyTypedcall_ImportLazily(), installed);
   EXPECT_EQ(PyTypedcall_Installed(waiting_), installed);
   EXPECT_EQ(PyTypedcall_Installed(installed), installed);
 }
@@ -130,7 +130,7 @@ TEST_F(Await, AnotherInterpretersIsNotTaken) {
   EXPECT_NE(Install(), nullptr);
   EXPECT_EQ(PyTypedcall_Installed(waiting_), nullptr);
   EXPECT_EQ(waiting_->find(waiting_->state, PyTypedcall_BY_OBJECT, &kTwice), nullptr);
-  EXPECT_NE(PyTypedcall_Await(), waiting_);
+  EXPECT_NE(PyTypedcall_ImportLazily(), waiting_);
   Py_EndInterpreter(there);
   PyThreadState_Swap(here);
   EXPECT_EQ(PyTypedcall_Installed(waiting_), nullptr);
@@ -250,23 +250,23 @@ TEST_F(Await, OtherThingsUnderTheNamesAreRefused) {
       "import sys, types\n"
       "other = sys.modules['_extensibletype'] = types.ModuleType('_extensibletype')\n"
       "other.typedcall_v2 = 5");
-  EXPECT_EQ(PyTypedcall_Await(), nullptr);
+  EXPECT_EQ(PyTypedcall_ImportLazily(), nullptr);
   EXPECT_EQ(
       TakeError(),
       "ImportError: _extensibletype.typedcall_v2 is a 'int' instead of typedcall's interface");
   // resolve() passes the exception on unchanged.
   Ref sin = scope_->Eval("math.sin");
-  EXPECT_FALSE(typedcall::resolve<double(double)>(PyTypedcall_Await(), sin.get()));
+  EXPECT_FALSE(typedcall::resolve<double(double)>(PyTypedcall_ImportLazily(), sin.get()));
   EXPECT_EQ(TakeError().rfind("ImportError", 0), 0u);
   scope_->Run("del sys.modules['_extensibletype']");
 
   PyObject *kept = PyInterpreterState_GetDict(PyInterpreterState_Get());
   Ref number = scope_->Eval("5");
-  Ref capsule = Ref::Borrow(PyDict_GetItemString(kept, PyTypedcall_AWAITED_NAME));
-  ASSERT_EQ(PyDict_SetItemString(kept, PyTypedcall_AWAITED_NAME, number.get()), 0);
-  EXPECT_EQ(PyTypedcall_Await(), nullptr);
+  Ref capsule = Ref::Borrow(PyDict_GetItemString(kept, PyTypedcall_PLACEHOLDER_NAME));
+  ASSERT_EQ(PyDict_SetItemString(kept, PyTypedcall_PLACEHOLDER_NAME, number.get()), 0);
+  EXPECT_EQ(PyTypedcall_ImportLazily(), nullptr);
   EXPECT_EQ(TakeError(),
-            "ImportError: _extensibletype.typedcall_awaited_v2 is not typedcall's capsule");
+            "ImportError: _extensibletype.typedcall_placeholder_v2 is not typedcall's capsule");
   // The consumer is not notified, but its next search finds the interface.
   ASSERT_EQ(TagWith(Install(), sin.get(), &kTwice), 1);
   EXPECT_TRUE(Finds(sin.get()));
@@ -274,12 +274,12 @@ TEST_F(Await, OtherThingsUnderTheNamesAreRefused) {
 
 TEST_F(Await, StaysUsableWhenTheInterpretersDictionaryIsEmptied) {
   PyObject *kept = PyInterpreterState_GetDict(PyInterpreterState_Get());
-  ASSERT_EQ(PyDict_DelItemString(kept, PyTypedcall_AWAITED_NAME), 0);
+  ASSERT_EQ(PyDict_DelItemString(kept, PyTypedcall_PLACEHOLDER_NAME), 0);
   Ref sin = scope_->Eval("math.sin");
   EXPECT_FALSE(Finds(sin.get()));
   typedcall::call_site<double(double)> site(waiting_);
   EXPECT_FALSE(site.find(sin.get()));
-  EXPECT_NE(PyTypedcall_Await(), nullptr);
+  EXPECT_NE(PyTypedcall_ImportLazily(), nullptr);
   ASSERT_EQ(TagWith(Install(), sin.get(), &kTwice), 1);
   EXPECT_TRUE(Finds(sin.get()));
   EXPECT_TRUE(site.find(sin.get()));
@@ -289,7 +289,7 @@ TEST_F(Await, StaysUsableWhenTheInterpretersDictionaryIsEmptied) {
 int awaits_before_other;
 PyObject *Compare(PyObject *, PyObject *) {
   if (--awaits_before_other == 0) {
-    EXPECT_NE(PyTypedcall_Await(), nullptr) << TakeError();
+    EXPECT_NE(PyTypedcall_ImportLazily(), nullptr) << TakeError();
   }
   Py_RETURN_NONE;
 }
@@ -300,7 +300,7 @@ TEST_F(Await, OneThatComesTooLateIsLetGo) {
   scope_->Set("compare", Ref::Steal(PyCFunction_New(&def, nullptr)).get());
   scope_->Run(
       "class Key:\n"
-      "  def __hash__(self): return hash('" PyTypedcall_AWAITED_NAME
+      "  def __hash__(self): return hash('" PyTypedcall_PLACEHOLDER_NAME
       "')\n"
       "  def __eq__(self, other): return bool(compare(other))\n");
   Ref key = scope_->Eval("Key()");
@@ -310,10 +310,10 @@ TEST_F(Await, OneThatComesTooLateIsLetGo) {
     ASSERT_EQ(PyDict_SetItem(kept, key.get(), Py_None), 0);
     awaits_before_other = at_once ? 2 : 0;  // the second comparison stores the placeholder
     Memory memory;
-    const PyTypedcall_Interface *interface = PyTypedcall_Await();
+    const PyTypedcall_Interface *interface = PyTypedcall_ImportLazily();
     blocks[at_once] = memory.Blocks(Memory::kRaw);
     EXPECT_LE(awaits_before_other, 0);
-    EXPECT_EQ(interface, PyTypedcall_Await()) << TakeError();
+    EXPECT_EQ(interface, PyTypedcall_ImportLazily()) << TakeError();
   }
   EXPECT_GE(blocks[false], 1u);
   EXPECT_EQ(blocks[true], blocks[false]);

@@ -289,7 +289,7 @@ TEST_F(Methods, UnboundInARequest) {
   const Ref method = scope.Eval("Scale.scaled");
   typedcall::request asked;
   asked.signature = "d->d";
-  asked.can = kSelf;
+  asked.capabilities = kSelf;
   asked.unbound = true;
   const auto found = typedcall::resolve(Interface(), method.get(), asked);
   ASSERT_TRUE(found) << TakeError();

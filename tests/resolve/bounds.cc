@@ -26,7 +26,7 @@ PyObject *run(PyObject *, PyObject *callable) {
   EXPECT(typedcall::find(interface, callable, "q->q").has_value());
   typedcall::request safe;
   safe.signature = "h->q";
-  safe.allowed = typedcall::casting::safe;
+  safe.casting = typedcall::casting::safe;
   EXPECT(typedcall::find(interface, callable, safe).has_value());
   int entries = 0;
   typedcall::for_each_entry(interface, callable, [&](const auto &, auto) { ++entries; });

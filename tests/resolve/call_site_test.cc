@@ -24,7 +24,7 @@ TEST_F(CallSite, RemembersRows) {
       EXPECT_EQ(Py_REFCNT(functions[i]->get()), before);
     }
     if (turn == 0) {
-      EXPECT_EQ(stats::count(event::found_side_table_def), kCount);
+      EXPECT_EQ(stats::count(event::found_def_row), kCount);
       EXPECT_EQ(Count(), (Counted{0, kCount, 0}));
     } else {
       // A few functions may not fit into the cache.

@@ -105,7 +105,7 @@ inline std::string Find(const PyTypedcall_Interface *interface, PyObject *callab
   EXPECT_EQ(found->callable, callable);
   return std::string(found->signature.c_str()) + " " +
          std::to_string(reinterpret_cast<std::uintptr_t>(found->funcptr)) + " " +
-         typedcall::describe(found->where);
+         typedcall::describe(found->place);
 }
 
 // Returns the text of the exception of resolve(), which must find nothing.

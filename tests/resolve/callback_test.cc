@@ -160,7 +160,7 @@ TEST(Callback, AGradient) {
   EXPECT_EQ(gradient[2], 6);
   EXPECT_EQ(f.function()(3, x, nullptr, f.data()), 6);
   const double wrong[] = {-1};
-  f.on_error(INFINITY);
+  f.set_error_value(INFINITY);
   EXPECT_EQ(f.function()(1, wrong, nullptr, f.data()), INFINITY);
   EXPECT_FALSE(f.check());
   EXPECT_EQ(TakeError(), "ValueError: below 0");

@@ -96,7 +96,7 @@ TEST(Conversion, IsExact) {
                                           given);
         if (is_wide) value = native_value::at(&scratch);
         native_value made{0};
-        there->arguments(&value, &made, &answer_scratch);
+        there->convert_arguments(&value, &made, &answer_scratch);
         const void *stands = PyNativeType_Size(wide) > 8 ? made.get<const void *>() : &made;
         const auto read = typedcall::internal::read_number(wide, stands);
         EXPECT_EQ(read.real, given.real) << from << to << number;
@@ -105,7 +105,7 @@ TEST(Conversion, IsExact) {
         const auto back = safe_cast::make(("->" + to).c_str(), ("->" + from).c_str());
         ASSERT_TRUE(back);
         wide_value wide_result = scratch, answer = {};
-        const native_value result = back->result(value, &wide_result, &answer);
+        const native_value result = back->convert_result(value, &wide_result, &answer);
         const void *there_too = PyNativeType_Size(wide) > 8 ? result.get<const void *>() : &result;
         EXPECT_EQ(typedcall::internal::read_number(wide, there_too).real, given.real) << from << to;
       }
@@ -121,7 +121,7 @@ TEST(Conversion, OfSpecialNumbers) {
                                 native_value::of(std::numeric_limits<float>::quiet_NaN())};
   native_value given[3];
   wide_value scratch[3];
-  cast->arguments(asked, given, scratch);
+  cast->convert_arguments(asked, given, scratch);
   EXPECT_TRUE(std::signbit(given[0].get<double>()));
   struct parts {
     float real, imaginary;
@@ -148,10 +148,10 @@ TEST(Conversion, OfACall) {
   typedcall::request asked;
   asked.signature = "ib->d";
   EXPECT_FALSE(typedcall::find(nullptr, function.get(), asked));
-  asked.allowed = casting::safe;
+  asked.casting = casting::safe;
   const auto found = typedcall::resolve(nullptr, function.get(), asked);
   ASSERT_TRUE(found) << TakeError();
-  EXPECT_EQ(found->how, casting::safe);
+  EXPECT_EQ(found->casting, casting::safe);
   const auto call =
       typedcall::invoker::make(found->signature.c_str(), found->flags, found->funcptr);
   const auto cast = safe_cast::make(asked.signature, found->signature.c_str());
@@ -160,8 +160,8 @@ TEST(Conversion, OfACall) {
                                     native_value::of(static_cast<signed char>(-2))};
   native_value given[2];
   wide_value scratch[2], answer;
-  cast->arguments(arguments, given, scratch);
-  EXPECT_EQ(cast->result((*call)(given), nullptr, &answer).get<double>(), 3.5);
+  cast->convert_arguments(arguments, given, scratch);
+  EXPECT_EQ(cast->convert_result((*call)(given), nullptr, &answer).get<double>(), 3.5);
 }
 
 // Returns the number of the chosen entry, or 0.
@@ -169,7 +169,7 @@ std::uintptr_t Chosen(const Table &table, const char *signature, casting allowed
   const Builtin function(kBoth, table.get());
   typedcall::request asked;
   asked.signature = signature;
-  asked.allowed = allowed;
+  asked.casting = allowed;
   const auto found = typedcall::find(nullptr, function.get(), asked);
   EXPECT_EQ(TakeError(), "");
   return found ? reinterpret_cast<std::uintptr_t>(found->funcptr) : 0;
@@ -206,7 +206,7 @@ TEST(Choice, OfAllPlaces) {
             1);
   ASSERT_EQ(PyNativeCallable_TagObject(Interface(), function.get(), by_object.get(), nullptr), 1);
   typedcall::request asked;
-  asked.allowed = casting::safe;
+  asked.casting = casting::safe;
   for (const auto &[signature, number] : {std::pair("i->l", 2u), std::pair("i->d", 1u)}) {
     asked.signature = signature;
     const auto found = typedcall::find(Interface(), function.get(), asked);
@@ -232,8 +232,8 @@ TEST(Choice, FromPyPysLayout) {
   function.SetPyPy(codes, 1, Address(3));
   typedcall::request asked;
   asked.signature = "i->l";
-  asked.can = typedcall::holds_gil;
-  asked.allowed = casting::safe;
+  asked.capabilities = typedcall::holds_gil;
+  asked.casting = casting::safe;
   const auto found = typedcall::find(nullptr, function.get(), asked);
   ASSERT_TRUE(found);
   EXPECT_EQ(found->signature, "l->l");
@@ -265,7 +265,7 @@ TEST(Cast, AroundBuffers) {
                                 native_value::of(Py_ssize_t{2}), native_value::of(1.5f)};
   native_value given[4];
   wide_value scratch[4];
-  cast->arguments(asked, given, scratch);
+  cast->convert_arguments(asked, given, scratch);
   EXPECT_EQ(given[0].get<long>(), -3);
   EXPECT_EQ(given[1].get<const double *>(), numbers);
   EXPECT_EQ(given[2].get<Py_ssize_t>(), 2);
@@ -301,7 +301,7 @@ TEST(Widths, AgreeWithTheParser) {
             if (at < text.size()) text[at] = letter;
         }
       }
-      const bool expected = PyNativeSignature_Answers(text.c_str(), signature) != 0;
+      const bool expected = PyNativeSignature_Satisfies(text.c_str(), signature) != 0;
       ASSERT_EQ(typedcall::internal::has_widths_of(signature, text.c_str()), expected)
           << signature << " " << text;
       same += expected;

@@ -97,7 +97,7 @@ TEST_F(Held, SafeCasting) {
   Tag(NewTable("d->d", 0, reinterpret_cast<void *>(Twice)));
   typedcall::request asked;
   asked.signature = "f->d";
-  asked.allowed = typedcall::casting::safe;
+  asked.casting = typedcall::casting::safe;
   auto found = typedcall::resolve(Interface(), second_.get(), asked);
   ASSERT_TRUE(found) << TakeError();
   Reset();
@@ -190,7 +190,7 @@ TEST_F(Held, AnotherPlaceWhereOneCannotBeHeld) {
       1);
   const auto found = typedcall::resolve(&failing, second_.get(), "d->d");
   ASSERT_TRUE(found) << TakeError();
-  EXPECT_EQ(found->where, typedcall::place::side_table_object);
+  EXPECT_EQ(found->place, typedcall::place::object_row);
   EXPECT_EQ(TakeError(), "");
   fails = 2;
   EXPECT_FALSE(typedcall::resolve(&failing, second_.get(), "d->d"));

@@ -43,8 +43,8 @@ void ResolveEverything(Scope &scope, int turns, std::atomic<long> *calls) {
       const auto where = typedcall::find(interface, inc.get(), "l->l");
       ASSERT_TRUE(where.has_value());
       if (module != "resolve_default") {
-        EXPECT_EQ(where->where, module == "resolve_with_bits" ? typedcall::place::method_def
-                                                              : typedcall::place::side_table_def);
+        EXPECT_EQ(where->place, module == "resolve_with_bits" ? typedcall::place::method_metadata
+                                                              : typedcall::place::def_row);
       }
       *calls += 2;
     }

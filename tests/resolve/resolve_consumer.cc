@@ -14,7 +14,7 @@ PyObject *found(const PyTypedcall_Interface *interface, PyObject *callable, PyOb
   if (text == nullptr) return nullptr;
   const auto result = typedcall::resolve(interface, callable, text, typedcall::checks_errors);
   if (!result) return nullptr;
-  return Py_BuildValue("ss", result->signature.c_str(), typedcall::describe(result->where));
+  return Py_BuildValue("ss", result->signature.c_str(), typedcall::describe(result->place));
 }
 
 PyObject *resolve(PyObject *callable, PyObject *signature) noexcept {

@@ -34,11 +34,11 @@ TEST(Stats, CountWhatHappens) {
 
   const std::uint64_t on = stats::enabled ? 1 : 0;
   EXPECT_EQ(stats::count(event::direct), 3 * on);
-  EXPECT_EQ(stats::count(event::found_method_def), 2 * on);
-  EXPECT_EQ(stats::count(event::found_side_table_def), on);
-  EXPECT_EQ(stats::count(event::found_side_table_object), on);
+  EXPECT_EQ(stats::count(event::found_method_metadata), 2 * on);
+  EXPECT_EQ(stats::count(event::found_def_row), on);
+  EXPECT_EQ(stats::count(event::found_object_row), on);
   EXPECT_EQ(stats::count(event::found_nothing), on);
-  EXPECT_EQ(stats::count(event::found_pypy_method_def), 0u);
+  EXPECT_EQ(stats::count(event::found_pypy_metadata), 0u);
   EXPECT_EQ(stats::count(event::boxed), 0u);
   stats::add(event::boxed);
   EXPECT_EQ(stats::count(event::boxed), on);
@@ -52,11 +52,11 @@ TEST(Stats, CountTheWaysOfCalling) {
   stats::reset();
   const std::uint64_t on = stats::enabled ? 1 : 0;
   const struct {
-    typedcall::way how;
+    typedcall::invoker_backend how;
     event counted;
-  } ways[] = {{typedcall::way::trampoline, event::trampoline},
-              {typedcall::way::image, event::image},
-              {typedcall::way::ffi, event::ffi}};
+  } ways[] = {{typedcall::invoker_backend::trampoline, event::trampoline},
+              {typedcall::invoker_backend::image, event::image},
+              {typedcall::invoker_backend::ffi, event::ffi}};
   for (const auto &one : ways) {
     const auto call = typedcall::invoker::make("l->l", 0, reinterpret_cast<void *>(next), one.how);
     if (!call) continue;  // this platform has no register images
@@ -77,10 +77,10 @@ TEST(Stats, EventsAreInTheOrderOfPlaces) {
   using typedcall::place;
   using typedcall::internal::found_in;
   EXPECT_EQ(found_in(place::instance_slot), event::found_instance_slot);
-  EXPECT_EQ(found_in(place::method_def), event::found_method_def);
-  EXPECT_EQ(found_in(place::pypy_method_def), event::found_pypy_method_def);
-  EXPECT_EQ(found_in(place::side_table_def), event::found_side_table_def);
-  EXPECT_EQ(found_in(place::side_table_object), event::found_side_table_object);
+  EXPECT_EQ(found_in(place::method_metadata), event::found_method_metadata);
+  EXPECT_EQ(found_in(place::pypy_metadata), event::found_pypy_metadata);
+  EXPECT_EQ(found_in(place::def_row), event::found_def_row);
+  EXPECT_EQ(found_in(place::object_row), event::found_object_row);
   EXPECT_EQ(found_in(place::sibling_symbol), event::found_sibling_symbol);
 }
 

@@ -49,7 +49,7 @@ TEST(Equivalent, EveryPairOfTypes) {
 }
 
 bool answers(const std::string &offered, const std::string &asked) {
-  return PyNativeSignature_Answers(offered.c_str(), asked.c_str()) != 0;
+  return PyNativeSignature_Satisfies(offered.c_str(), asked.c_str()) != 0;
 }
 
 TEST(Equivalent, Buffers) {

@@ -51,11 +51,11 @@ int main(void) {
   const int failed = check_codes();
   if (failed != 0) return failed;
   if (PyNativeSignature_Parse("&dn->d", 6, &signature, &fault) != 0) return 6;
-  if (signature.nargs != 2 || !signature.args[0].is_pointer) return 7;
+  if (signature.nargs != 2 || !signature.args[0].pointer_flags) return 7;
   if (PyNativeType_Size(signature.args[0]) != sizeof(double *)) return 8;
   if (PyNativeType_Alignment(signature.result) > sizeof(double)) return 9;
   if (PyNativeType_Kind(signature.args[1]) != PyNativeKind_SIGNED) return 10;
-  if (PyNativeType_Passed(signature.args[0]) != PyNativePassed_ADDRESS) return 10;
+  if (PyNativeType_Passing(signature.args[0]) != PyNativePassing_ADDRESS) return 10;
   if (PyNativeSignature_Print(&signature, buffer, sizeof buffer) != 6) return 11;
   if (strcmp(buffer, "&dn->d") != 0) return 12;
   if (PyNativeSignature_ParseString("dx->d", &signature, &fault) != -1) return 13;
@@ -64,13 +64,13 @@ int main(void) {
     return 15;
   }
   if (PyNativeSignature_Parse("*kd&kn->d", 9, &signature, &fault) != 0) return 16;
-  if (PyNativeSignature_ArgumentsInC(&signature) != 3) return 17;
+  if (PyNativeSignature_CArgCount(&signature) != 3) return 17;
   if (!PyNativeType_IsBuffer(signature.args[0]) || PyNativeType_IsBuffer(signature.args[1])) {
     return 18;
   }
   if (!PyNativeType_IsConst(signature.args[1])) return 19;
-  if (!PyNativeSignature_Answers("*kd->d", "*d->d")) return 20;
-  if (PyNativeSignature_Answers("*d->d", "*kd->d")) return 21;
+  if (!PyNativeSignature_Satisfies("*kd->d", "*d->d")) return 20;
+  if (PyNativeSignature_Satisfies("*d->d", "*kd->d")) return 21;
   if (PyNativeSignature_Equivalent("d->d", "d->") || PyNativeSignature_Equivalent("d->", "d->d")) {
     return 22;
   }

@@ -44,7 +44,7 @@ PyNative_INLINE bool parses_and_prints() {
          PyNativeType_Size(signature.args[0]) == sizeof(double *) &&
          PyNativeType_Alignment(signature.args[0]) == alignof(double *) &&
          PyNativeType_Kind(signature.args[1]) == PyNativeKind_SIGNED &&
-         PyNativeType_Passed(signature.args[1]) == PyNativePassed_SIGNED &&
+         PyNativeType_Passing(signature.args[1]) == PyNativePassing_SIGNED &&
          PyNativeSignature_Print(&signature, buffer, sizeof buffer) == 6 && buffer[0] == '&' &&
          buffer[5] == 'd' && buffer[6] == '\0';
 }
@@ -57,8 +57,8 @@ PyNative_INLINE size_t fault_position(const char *text) {
 PyNative_INLINE bool compares() {
   return PyNativeSignature_Equivalent("n->n", sizeof(long) == sizeof(size_t) ? "l->l" : "q->q") &&
          !PyNativeSignature_Equivalent("d->d", "g->g") && !PyNativeSignature_Equivalent("d", "d") &&
-         PyNativeSignature_Answers("*kd->d", "*d->d") &&
-         !PyNativeSignature_Answers("*d->d", "*kd->d");
+         PyNativeSignature_Satisfies("*kd->d", "*d->d") &&
+         !PyNativeSignature_Satisfies("*d->d", "*kd->d");
 }
 
 #if defined(__cpp_constexpr) && __cpp_constexpr >= 201304L

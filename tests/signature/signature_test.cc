@@ -56,16 +56,17 @@ TEST(TypeCodes, WhatIsNoCode) {
 }
 
 TEST(TypeCodes, EachKindIsPassedAsCPassesIt) {
-  constexpr PyNativePassed passed[] = {
-      PyNativePassed_NOTHING,  PyNativePassed_UNSIGNED, PyNativePassed_SIGNED,
-      PyNativePassed_UNSIGNED, PyNativePassed_FLOATING, PyNativePassed_COMPLEX,
-      PyNativePassed_ADDRESS,  PyNativePassed_ADDRESS,  PyNativePassed_ADDRESS};
+  constexpr PyNativePassing passed[] = {
+      PyNativePassing_VOID,     PyNativePassing_UNSIGNED, PyNativePassing_SIGNED,
+      PyNativePassing_UNSIGNED, PyNativePassing_FLOATING, PyNativePassing_COMPLEX,
+      PyNativePassing_ADDRESS,  PyNativePassing_ADDRESS,  PyNativePassing_ADDRESS};
   static_assert(std::size(passed) == PyNativeKind_OBJECT + 1);
   for (std::size_t kind = 0; kind < std::size(passed); ++kind) {
-    EXPECT_EQ(PyNativeKind_Passed(static_cast<PyNativeKind>(kind)), passed[kind]) << kind;
+    EXPECT_EQ(PyNativeKind_Passing(static_cast<PyNativeKind>(kind)), passed[kind]) << kind;
   }
-  EXPECT_EQ(PyNativeType_Passed({PyNativeType_DOUBLE, PyNativePointer_TO}), PyNativePassed_ADDRESS);
-  EXPECT_EQ(PyNativeType_Passed({PyNativeType_COUNT, 0}), PyNativePassed_NOTHING);
+  EXPECT_EQ(PyNativeType_Passing({PyNativeType_DOUBLE, PyNativePointer_TO}),
+            PyNativePassing_ADDRESS);
+  EXPECT_EQ(PyNativeType_Passing({PyNativeType_COUNT, 0}), PyNativePassing_VOID);
 }
 
 TEST(Parse, EveryCodeAsArgumentResultAndPointer) {
@@ -79,7 +80,7 @@ TEST(Parse, EveryCodeAsArgumentResultAndPointer) {
       ASSERT_EQ(parsed.signature.nargs, 1);
       for (PyNativeType got : {parsed.signature.args[0], parsed.signature.result}) {
         EXPECT_EQ(got.code, code.code);
-        EXPECT_EQ(got.is_pointer, is_pointer);
+        EXPECT_EQ(got.pointer_flags, is_pointer);
         EXPECT_EQ(PyNativeType_Size(got), is_pointer ? sizeof(void *) : code.size);
         EXPECT_EQ(PyNativeType_Alignment(got), is_pointer ? alignof(void *) : code.alignment);
         EXPECT_EQ(PyNativeType_Kind(got), is_pointer ? PyNativeKind_POINTER : code.kind);
@@ -97,14 +98,14 @@ TEST(Parse, EveryPointerToConst) {
     ASSERT_TRUE(parsed.ok);
     for (PyNativeType got : {parsed.signature.args[0], parsed.signature.result}) {
       EXPECT_EQ(got.code, code.code);
-      EXPECT_NE(got.is_pointer, 0);
+      EXPECT_NE(got.pointer_flags, 0);
       EXPECT_TRUE(PyNativeType_IsConst(got));
       EXPECT_FALSE(PyNativeType_IsBuffer(got));
       EXPECT_FALSE(PyNativeType_IsPlace(got));
       EXPECT_EQ(PyNativeType_Size(got), sizeof(void *));
       EXPECT_EQ(PyNativeType_Kind(got), PyNativeKind_POINTER);
     }
-    EXPECT_EQ(PyNativeSignature_ArgumentsInC(&parsed.signature), 1);
+    EXPECT_EQ(PyNativeSignature_CArgCount(&parsed.signature), 1);
     EXPECT_EQ(print(parsed.signature), type + "->" + type);
   }
 }
@@ -121,10 +122,10 @@ TEST(Parse, EveryBuffer) {
       if (!parsed.ok) continue;
       // A buffer is one argument in Python and two in C.
       ASSERT_EQ(parsed.signature.nargs, 2);
-      EXPECT_EQ(PyNativeSignature_ArgumentsInC(&parsed.signature), 3);
+      EXPECT_EQ(PyNativeSignature_CArgCount(&parsed.signature), 3);
       const PyNativeType got = parsed.signature.args[1];
       EXPECT_EQ(got.code, code.code);
-      EXPECT_NE(got.is_pointer, 0);
+      EXPECT_NE(got.pointer_flags, 0);
       EXPECT_TRUE(PyNativeType_IsBuffer(got));
       EXPECT_EQ(PyNativeType_IsConst(got), is_const || is_text);
       EXPECT_FALSE(PyNativeType_IsPlace(got));
@@ -160,7 +161,7 @@ TEST(Parse, ManyArguments) {
   const Parsed buffers = parse(repeat("*kZd", 63) + "d->d");
   ASSERT_TRUE(buffers.ok);
   EXPECT_EQ(buffers.signature.nargs, 64);
-  EXPECT_EQ(PyNativeSignature_ArgumentsInC(&buffers.signature), PyNativeSignature_MAX_ARGS);
+  EXPECT_EQ(PyNativeSignature_CArgCount(&buffers.signature), PyNativeSignature_MAX_ARGS);
   EXPECT_FALSE(parse("d" + longest).ok);
   EXPECT_FALSE(parse(longest + "d").ok);
 }

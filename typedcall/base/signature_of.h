@@ -78,8 +78,8 @@ struct mantissa_bits<long double> : std::integral_constant<int, LDBL_MANT_DIG> {
 /// True if T can be the element type of a buffer.
 template <class T>
 constexpr bool is_element_code() {
-  const PyNativePassed passed = PyNativeKind_Passed(PyNativeCode_Kind(code_of<T>()));
-  return passed != PyNativePassed_NOTHING && passed != PyNativePassed_ADDRESS;
+  const PyNativePassing passed = PyNativeKind_Passing(PyNativeCode_Kind(code_of<T>()));
+  return passed != PyNativePassing_VOID && passed != PyNativePassing_ADDRESS;
 }
 
 /// True if T is a text, or a buffer whose elements have a code.

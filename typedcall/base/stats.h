@@ -31,10 +31,10 @@ enum class event : unsigned {
   cache_miss,           ///< a call site had to search, and remembered the result
   cache_bypassed,       ///< a call site could not use its cache
   found_instance_slot,  ///< a search found an entry; these are in the order of typedcall::place
-  found_method_def,
-  found_pypy_method_def,
-  found_side_table_def,
-  found_side_table_object,
+  found_method_metadata,
+  found_pypy_metadata,
+  found_def_row,
+  found_object_row,
   found_sibling_symbol,
   found_nothing,
   loop_compiled,  ///< a loop that is compiled for its types

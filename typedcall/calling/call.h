@@ -25,14 +25,14 @@ namespace calling {
 inline object_ref box(const given &value) {
   const native_value bits{value.bits};
   switch (value.kind) {
-    case PyNativeGiven_BOOL:
+    case PyNativeArgumentKind_BOOL:
       return object_ref::steal(PyBool_FromLong(value.bits != 0));
-    case PyNativeGiven_INT:
+    case PyNativeArgumentKind_INT:
       return object_ref::steal(value.size != 0 ? PyLong_FromUnsignedLongLong(value.bits)
                                                : PyLong_FromLongLong(bits.get<std::int64_t>()));
-    case PyNativeGiven_FLOAT:
+    case PyNativeArgumentKind_FLOAT:
       return object_ref::steal(PyFloat_FromDouble(bits.get<double>()));
-    case PyNativeGiven_STR:
+    case PyNativeArgumentKind_STR:
       return object_ref::steal(
           PyUnicode_DecodeUTF8(value.utf8(), static_cast<Py_ssize_t>(value.size), nullptr));
     default:
@@ -105,14 +105,14 @@ TYPEDCALL_OUT_OF_LINE void run_held(const entry &chosen, PyObject *callable, con
     if (found == outcome::raised) return sink.raised();
     if (!sink.settles(count)) sink.fall_back(count);
   };
-  switch (chosen.view.hold) {
-    case PyNativeHold_THREAD: {
+  switch (chosen.view.thread_state) {
+    case PyNativeThreadState_ATTACHED: {
       const bool is_run = where.attached(callable, [&] { run(), give(); });
       if (!is_run) sink.detached(where.why_detached());
       return;
     }
-    case PyNativeHold_NOTHING:
-    case PyNativeHold_NO_GIL:
+    case PyNativeThreadState_ANY:
+    case PyNativeThreadState_DETACHED:
       break;
   }
   without_gil(run);
@@ -125,7 +125,7 @@ template <class Home, class Sink>
 TYPEDCALL_OUT_OF_LINE void finish(const entry *chosen, PyObject *callable, const Home &where,
                                   std::size_t count, native_value *values, Sink &sink) {
   if (chosen != nullptr) chosen->prepare(values);
-  if (chosen != nullptr && chosen->view.hold == PyNativeHold_NOTHING) {
+  if (chosen != nullptr && chosen->view.thread_state == PyNativeThreadState_ANY) {
     result_cell cell;  // the function cannot raise, because raising needs a thread state
     if (chosen->run(values, &cell) == outcome::value) {
       return sink.give(chosen->result, chosen->at(cell));

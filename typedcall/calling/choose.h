@@ -63,8 +63,8 @@ class overloads {
   /// Call this once `all` is complete.
   void prepare() {
     find_alone();
-    for (unsigned kind = 0; kind < PyNativeGiven_COUNT; ++kind) {
-      first_[kind] = first_for(static_cast<PyNativeGiven>(kind));
+    for (unsigned kind = 0; kind < PyNativeArgumentKind_COUNT; ++kind) {
+      first_[kind] = first_for(static_cast<PyNativeArgumentKind>(kind));
     }
   }
 
@@ -79,7 +79,7 @@ class overloads {
   /// few_values C arguments.
   const entry *alone() const { return alone_; }
   /// Returns the overload to try first for a single argument of this kind, or null.
-  const entry *first(PyNativeGiven kind) const { return first_[kind]; }
+  const entry *first(PyNativeArgumentKind kind) const { return first_[kind]; }
 
   /// Returns the overload for these arguments and fills in `values`. Returns null if Python must
   /// decide.
@@ -132,7 +132,7 @@ class overloads {
 
   // Returns null if any overload takes a buffer that is not a text, because the kind of a value
   // does not show whether the value suits such a buffer.
-  const entry *first_for(PyNativeGiven kind) const {
+  const entry *first_for(PyNativeArgumentKind kind) const {
     const entry *best = nullptr;
     PyNativeRank how = PyNativeRank_NONE;
     for (const entry &each : all) {
@@ -219,7 +219,7 @@ class overloads {
 
   bool is_in_order_ = false;
   const entry *alone_ = nullptr;
-  const entry *first_[PyNativeGiven_COUNT] = {};
+  const entry *first_[PyNativeArgumentKind_COUNT] = {};
 };
 
 }  // namespace calling

@@ -21,7 +21,7 @@ namespace calling {
 struct description {
   description(const PyNativeSignature &parsed, std::uintptr_t flags)
       : view(PyNativeView_Of(&parsed, flags)),
-        parameters(parsed.args, parsed.args + view.parameters),
+        parameters(parsed.args, parsed.args + view.nargs),
         result(view.result) {}
 
   PyNativeView view;
@@ -33,17 +33,17 @@ enum class outcome { value, none, raised };
 
 /// Returns the outcome of a call for which invoker::is_result() is false. GIL: held, unless the
 /// function falls back.
-TYPEDCALL_RARE inline outcome settle(PyNativeVerdict verdict) {
-  switch (verdict) {
-    case PyNativeVerdict_FALLS_BACK:
+TYPEDCALL_RARE inline outcome settle(PyNativeErrorProtocol error_protocol) {
+  switch (error_protocol) {
+    case PyNativeErrorProtocol_FALLS_BACK:
       return outcome::none;
-    case PyNativeVerdict_STATUS:
+    case PyNativeErrorProtocol_STATUS:
       internal::set_missing_error();
       return outcome::raised;
-    case PyNativeVerdict_UNUSABLE:
-    case PyNativeVerdict_RESULT:
-    case PyNativeVerdict_MAY_RAISE:
-    case PyNativeVerdict_ASK:
+    case PyNativeErrorProtocol_UNUSABLE:
+    case PyNativeErrorProtocol_NONE:
+    case PyNativeErrorProtocol_MAY_RAISE:
+    case PyNativeErrorProtocol_CHECK_EXCEPTION:
       break;
   }
   return PyErr_Occurred() != nullptr ? outcome::raised : outcome::value;
@@ -70,7 +70,7 @@ struct entry : description {
       entry made(*call, parsed, flags);
       made.is_here_ = address != nullptr;
       const bool suits = calls_all || !(made.view.takes_self || internal::is_wide(parsed.result));
-      const bool is_usable = suits && made.view.verdict != PyNativeVerdict_UNUSABLE;
+      const bool is_usable = suits && made.view.error_protocol != PyNativeErrorProtocol_UNUSABLE;
       if (made.is_here_ ? is_usable : !calls_all) return made;
     }
     PyErr_Format(PyExc_ValueError, "'%.200s' cannot be called from %s: %s", signature, caller,
@@ -80,13 +80,13 @@ struct entry : description {
 
   /// Calls the function with `values`, which must have room for one more value. Returns `value` if
   /// the result is in `at(*cell)`, `none` if the function falls back, and `raised` if an exception
-  /// is set. The thread must be in the state that view.hold requires. If the function may raise, no
-  /// exception must be pending.
+  /// is set. The thread must be in the state that view.thread_state requires. If the function may
+  /// raise, no exception must be pending.
   outcome run(native_value *values, result_cell *cell) const {
     if (view.has_place) values[invoke.arity() - 1] = native_value::at(&cell->place);
     cell->returned = invoke(values, &cell->place);
     return TYPEDCALL_EXPECT(invoke.is_result(cell->returned), 1) ? outcome::value
-                                                                 : settle(view.verdict);
+                                                                 : settle(view.error_protocol);
   }
 
   /// Sets all bytes in writable arrays of bools to 0 or 1, because uninitialised memory may contain
@@ -117,8 +117,8 @@ struct entry : description {
       : description(parsed, flags), invoke(how) {
     for (const value_type &type : parameters) has_written_bools_ |= is_written_bools(type);
     is_in_place_ = view.has_place != 0 || internal::is_wide(view.result);
-    is_plain_ = view.hold == PyNativeHold_NOTHING && view.verdict == PyNativeVerdict_RESULT &&
-                !has_written_bools_;
+    is_plain_ = view.thread_state == PyNativeThreadState_ANY &&
+                view.error_protocol == PyNativeErrorProtocol_NONE && !has_written_bools_;
   }
 
   static bool is_written_bools(const value_type &type) {

@@ -20,7 +20,7 @@ namespace calling {
 struct given {
   /// The value's kind in Python. The kind of bytes is OTHER. `element` and `element_size` describe
   /// the elements of an ARRAY or of bytes. For other values, they are VOID and 0.
-  PyNativeGiven kind;
+  PyNativeArgumentKind kind;
   PyNativeKind element;
   std::uint16_t element_size;
   bool is_const;  ///< true if the elements must not be written to
@@ -31,39 +31,46 @@ struct given {
   /// The length of a STR in bytes, or the number of elements.
   std::int64_t size;
 
-  static given of(PyNativeGiven kind, std::uint64_t bits, std::int64_t size = 0) {
+  static given of(PyNativeArgumentKind kind, std::uint64_t bits, std::int64_t size = 0) {
     return {kind, PyNativeKind_VOID, 0, true, bits, size};
   }
-  static given nothing() { return of(PyNativeGiven_OTHER, 0); }
-  static given boolean(bool value) { return of(PyNativeGiven_BOOL, value ? 1u : 0u); }
+  static given nothing() { return of(PyNativeArgumentKind_OTHER, 0); }
+  static given boolean(bool value) { return of(PyNativeArgumentKind_BOOL, value ? 1u : 0u); }
   static given integer(std::int64_t value) {
-    return of(PyNativeGiven_INT, static_cast<std::uint64_t>(value));
+    return of(PyNativeArgumentKind_INT, static_cast<std::uint64_t>(value));
   }
   static given unsigned_integer(std::uint64_t value) {
-    return of(PyNativeGiven_INT, value, value > INT64_MAX ? 1 : 0);
+    return of(PyNativeArgumentKind_INT, value, value > INT64_MAX ? 1 : 0);
   }
-  static given real(double value) { return of(PyNativeGiven_FLOAT, native_value::of(value).bits); }
+  static given real(double value) {
+    return of(PyNativeArgumentKind_FLOAT, native_value::of(value).bits);
+  }
   /// Makes a STR from UTF-8 with a terminating NUL. If `utf8` is null, makes a value for which
   /// box() raises MemoryError.
   static given text(const void *utf8, std::size_t size) {
     if (utf8 == nullptr) return nothing();
-    return of(PyNativeGiven_STR, native_value::of(utf8).bits, static_cast<std::int64_t>(size));
+    return of(PyNativeArgumentKind_STR, native_value::of(utf8).bits,
+              static_cast<std::int64_t>(size));
   }
   /// Makes a value for a bytes object.
   static given bytes(const void *data, std::size_t size) {
-    return {PyNativeGiven_OTHER,         PyNativeKind_UNSIGNED,          1, true,
+    return {PyNativeArgumentKind_OTHER,  PyNativeKind_UNSIGNED,          1, true,
             native_value::of(data).bits, static_cast<std::int64_t>(size)};
   }
   /// Makes a value for a text that is not valid UTF-8.
   static given no_text(const void *bytes) {
-    return of(PyNativeGiven_OTHER, native_value::of(bytes).bits);
+    return of(PyNativeArgumentKind_OTHER, native_value::of(bytes).bits);
   }
-  bool is_no_text() const { return kind == PyNativeGiven_OTHER && element_size == 0 && bits != 0; }
+  bool is_no_text() const {
+    return kind == PyNativeArgumentKind_OTHER && element_size == 0 && bits != 0;
+  }
 
   /// Returns the UTF-8 of a STR. Its length is `size` bytes.
   const char *utf8() const { return native_value{bits}.get<const char *>(); }
 
-  bool is_int() const { return kind == PyNativeGiven_BOOL || kind == PyNativeGiven_INT; }
+  bool is_int() const {
+    return kind == PyNativeArgumentKind_BOOL || kind == PyNativeArgumentKind_INT;
+  }
   /// Converts a BOOL or INT to a double with Python's rounding.
   double as_real() const {
     return size != 0 ? static_cast<double>(bits)
@@ -107,7 +114,7 @@ TYPEDCALL_OUT_OF_LINE inline taken take_other(const given &value, const value_ty
                : taken::out_of_range;
   }
   if (wanted.is_buffer || wanted.is_text) {
-    if (wanted.is_text != (value.kind == PyNativeGiven_STR)) return taken::no;
+    if (wanted.is_text != (value.kind == PyNativeArgumentKind_STR)) return taken::no;
     if (wanted.is_buffer) out[1] = native_value::of(value.size);
     if (wanted.is_text) {
       const void *const text = out[0].get<const void *>();
@@ -125,7 +132,8 @@ TYPEDCALL_OUT_OF_LINE inline taken take_other(const given &value, const value_ty
     return are_right ? taken::yes : taken::no;
   }
   if (wanted.kind == PyNativeKind_FLOATING && wanted.size <= sizeof(double)) {
-    const bool is_float = value.kind == PyNativeGiven_FLOAT || value.kind == PyNativeGiven_C_FLOAT;
+    const bool is_float =
+        value.kind == PyNativeArgumentKind_FLOAT || value.kind == PyNativeArgumentKind_C_FLOAT;
     if (!is_float && !value.is_int()) return taken::no;
     out[0] = wanted.of_real(is_float ? native_value{value.bits}.get<double>() : value.as_real());
     return taken::yes;
@@ -138,7 +146,7 @@ TYPEDCALL_OUT_OF_LINE inline taken take_other(const given &value, const value_ty
 /// Stores a value in one or two elements of `out`, as the Python function would pass it. Returns
 /// `no` if Python must decide.
 inline taken take(const given &value, const value_type &wanted, native_value *out) {
-  const bool is_usual = wanted.is_double ? value.kind == PyNativeGiven_FLOAT
+  const bool is_usual = wanted.is_double ? value.kind == PyNativeArgumentKind_FLOAT
                                          : wanted.is_integer && value.is_int() && value.size == 0 &&
                                                wanted.holds(static_cast<std::int64_t>(value.bits));
   if (!is_usual) return take_other(value, wanted, out);

@@ -52,10 +52,10 @@ struct value_type {
         size(static_cast<unsigned char>(PyNativeType_Size(asked))),
         element_size(static_cast<unsigned char>(PyNativeCode_Size(asked.code))),
         is_buffer(PyNativeType_IsBuffer(asked) != 0),
-        is_double(asked.code == PyNativeType_DOUBLE && !asked.is_pointer),
-        is_text(PyNativeChoice_Rank(ranks, PyNativeGiven_STR) == PyNativeRank_EXACT),
+        is_double(asked.code == PyNativeType_DOUBLE && !asked.pointer_flags),
+        is_text(PyNativeChoice_Rank(ranks, PyNativeArgumentKind_STR) == PyNativeRank_EXACT),
         is_bytes(is_buffer && asked.code == PyNativeType_UCHAR && PyNativeType_IsConst(asked) != 0),
-        loses_digits(PyNativeChoice_LosesDigits(asked) != 0),
+        loses_digits(PyNativeChoice_LosesPrecision(asked) != 0),
         kind(PyNativeType_Kind(asked)),
         element(PyNativeCode_Kind(asked.code)),
         is_integer(kind == PyNativeKind_SIGNED || kind == PyNativeKind_UNSIGNED) {}

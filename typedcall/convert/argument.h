@@ -174,7 +174,7 @@ constexpr std::uint64_t ranks_of = PyNativeChoice_Row(native_type<T>());
 /// Python code, except for a `__buffer__` method that is written in Python, and the `__eq__` of a
 /// namespace's key when it looks up `__complex__`. GIL: held.
 template <class T>
-conversion_rank conversion_rank_of(PyObject *object, PyNativeGiven kind) {
+conversion_rank conversion_rank_of(PyObject *object, PyNativeArgumentKind kind) {
   if constexpr (internal::is_tried<T>) {
     internal::argument<T> trial;
     if (trial.convert(object)) {
@@ -184,10 +184,10 @@ conversion_rank conversion_rank_of(PyObject *object, PyNativeGiven kind) {
     return internal::clear_pointer_refusal() ? conversion_rank::none : conversion_rank::raised;
   } else {
     if constexpr (is_complex_type<T>) {
-      if (kind == PyNativeGiven_OTHER) {
+      if (kind == PyNativeArgumentKind_OTHER) {
         const int has_complex = internal::has_complex_method(Py_TYPE(object));
         if (has_complex < 0) return conversion_rank::raised;
-        if (has_complex > 0) kind = PyNativeGiven_HAS_COMPLEX;
+        if (has_complex > 0) kind = PyNativeArgumentKind_HAS_COMPLEX;
       }
     }
     (void)object;

@@ -107,37 +107,39 @@ TYPEDCALL_RARE inline bool is_complex_array(PyObject *object) {
 
 // Implements kind_of() for objects whose type is neither int nor float. Not inline, so that all
 // wrappers share it.
-TYPEDCALL_OUT_OF_LINE inline PyNativeGiven kind_of_other(PyObject *object) {
+TYPEDCALL_OUT_OF_LINE inline PyNativeArgumentKind kind_of_other(PyObject *object) {
   PyTypeObject *type = Py_TYPE(object);
   if (PyUnicode_Check(object)) {
-    return PyUnicode_CheckExact(object) ? PyNativeGiven_STR : PyNativeGiven_STR_SUBCLASS;
+    return PyUnicode_CheckExact(object) ? PyNativeArgumentKind_STR
+                                        : PyNativeArgumentKind_STR_SUBCLASS;
   }
   if (PyLong_Check(object)) {
-    return PyBool_Check(object) ? PyNativeGiven_BOOL : PyNativeGiven_INT_SUBCLASS;
+    return PyBool_Check(object) ? PyNativeArgumentKind_BOOL : PyNativeArgumentKind_INT_SUBCLASS;
   }
   // Float and complex have nb_absolute, so the MRO of a type without it need not be searched.
   const PyNumberMethods *number = type->tp_as_number;
   if (number != nullptr && number->nb_absolute != nullptr) {
-    if (PyComplex_CheckExact(object)) return PyNativeGiven_COMPLEX;
-    if (PyFloat_Check(object)) return PyNativeGiven_FLOAT_SUBCLASS;
-    if (PyComplex_Check(object)) return PyNativeGiven_COMPLEX_SUBCLASS;
+    if (PyComplex_CheckExact(object)) return PyNativeArgumentKind_COMPLEX;
+    if (PyFloat_Check(object)) return PyNativeArgumentKind_FLOAT_SUBCLASS;
+    if (PyComplex_Check(object)) return PyNativeArgumentKind_COMPLEX_SUBCLASS;
   }
   const bool is_integer = has_index(type);
-  if (!is_integer && float_method(type) == nullptr) return PyNativeGiven_OTHER;
-  if (is_numpy_bool(type)) return PyNativeGiven_BOOL;
+  if (!is_integer && float_method(type) == nullptr) return PyNativeArgumentKind_OTHER;
+  if (is_numpy_bool(type)) return PyNativeArgumentKind_BOOL;
   if (!is_integer) {
-    return is_numpy_complex(type) ? PyNativeGiven_HAS_COMPLEX : PyNativeGiven_HAS_FLOAT;
+    return is_numpy_complex(type) ? PyNativeArgumentKind_HAS_COMPLEX
+                                  : PyNativeArgumentKind_HAS_FLOAT;
   }
-  if (!has_length(type)) return PyNativeGiven_INT;
-  return is_complex_array(object) ? PyNativeGiven_HAS_COMPLEX : PyNativeGiven_ARRAY;
+  if (!has_length(type)) return PyNativeArgumentKind_INT;
+  return is_complex_array(object) ? PyNativeArgumentKind_HAS_COMPLEX : PyNativeArgumentKind_ARRAY;
 }
 
 /// Returns the kind of `object`. The kind is OTHER if the object has only `__complex__`, because
 /// types have no slot for `__complex__`. conversion_rank_of() looks it up. GIL: held. Sets no
 /// exception, and runs no Python code. NumPy's complex numbers are HAS_COMPLEX.
-TYPEDCALL_IN_LINE inline PyNativeGiven kind_of(PyObject *object) {
-  if (PyLong_CheckExact(object)) return PyNativeGiven_INT;
-  if (PyFloat_CheckExact(object)) return PyNativeGiven_FLOAT;
+TYPEDCALL_IN_LINE inline PyNativeArgumentKind kind_of(PyObject *object) {
+  if (PyLong_CheckExact(object)) return PyNativeArgumentKind_INT;
+  if (PyFloat_CheckExact(object)) return PyNativeArgumentKind_FLOAT;
   return kind_of_other(object);
 }
 

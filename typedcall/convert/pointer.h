@@ -62,7 +62,7 @@ struct TYPEDCALL_HIDDEN pointer_name {
     for (const char *from = is_const ? "const " : ""; *from != '\0'; ++from) {
       printed.text[at++] = *from;
     }
-    if (type.is_pointer) printed.text[at++] = '&';
+    if (type.pointer_flags) printed.text[at++] = '&';
     for (const char *from = PyNativeCode_Letters(type.code); *from != '\0'; ++from) {
       printed.text[at++] = *from;
     }
@@ -103,12 +103,12 @@ inline bool capsule_fits(const char *name, const pointer_wanted &wanted) {
     if (!wanted.is_const) return false;
     name += sizeof(is_const) - 1;
   }
-  if (std::strcmp(name, "P") == 0) return !wanted.type.is_pointer;
+  if (std::strcmp(name, "P") == 0) return !wanted.type.pointer_flags;
   if (name[0] != '&' || name[1] == '\0' || (name[2] != '\0' && name[3] != '\0')) return false;
   const int code = PyNativeCode_FromLetters(name[1], name[2]);
   if (code <= PyNativeType_VOID) return false;
-  return !wanted.type.is_pointer ||
-         PyNativeType_Equivalent({static_cast<unsigned char>(code), wanted.type.is_pointer},
+  return !wanted.type.pointer_flags ||
+         PyNativeType_Equivalent({static_cast<unsigned char>(code), wanted.type.pointer_flags},
                                  wanted.type);
 }
 
@@ -139,7 +139,7 @@ TYPEDCALL_COLD inline void refuse_pointer(PyObject *object, const pointer_wanted
   const bool is_int = kind == PyNativeKind_SIGNED || kind == PyNativeKind_UNSIGNED;
   char advice[100] = "";
   if (PyUnicode_Check(object)) {
-    if (wanted.type.is_pointer && is_int && PyNativeCode_Size(wanted.type.code) == 1) {
+    if (wanted.type.pointer_flags && is_int && PyNativeCode_Size(wanted.type.code) == 1) {
       PyOS_snprintf(advice, sizeof(advice), "; a str is passed for const char * only");
     }
   } else if (!has_items) {
@@ -148,12 +148,13 @@ TYPEDCALL_COLD inline void refuse_pointer(PyObject *object, const pointer_wanted
     PyOS_snprintf(advice, sizeof(advice), "; pass the object itself, without byref()");
   } else if (std::strncmp(name, "_cffi_backend", 13) == 0) {
     PyOS_snprintf(advice, sizeof(advice),
-                  wanted.type.is_pointer ? "; pass memoryview(ffi.buffer(pointer, size)).cast('%s')"
-                                         : "; pass ffi.buffer(pointer, size)",
+                  wanted.type.pointer_flags
+                      ? "; pass memoryview(ffi.buffer(pointer, size)).cast('%s')"
+                      : "; pass ffi.buffer(pointer, size)",
                   code);
   } else if (PyLong_Check(object)) {
     PyOS_snprintf(advice, sizeof(advice), "; for an address, pass ctypes.%s(address)",
-                  wanted.type.is_pointer ? "TYPE.from_address" : "c_void_p");
+                  wanted.type.pointer_flags ? "TYPE.from_address" : "c_void_p");
   }
   PyErr_Format(PyExc_TypeError, "%sa capsule named '%s' or None is needed, not '%.100s'%s",
                has_items ? "a buffer, " : "", wanted.name, name, advice);
@@ -161,7 +162,7 @@ TYPEDCALL_COLD inline void refuse_pointer(PyObject *object, const pointer_wanted
 
 inline bool buffer_fits(const Py_buffer &view, const pointer_wanted &wanted) {
   const PyNativeType item = {wanted.type.code, 0};
-  if (wanted.type.is_pointer &&
+  if (wanted.type.pointer_flags &&
       !is_buffer_of(item, view.format, static_cast<std::size_t>(view.itemsize))) {
     const char *format = view.format != nullptr ? view.format : "B";
     PyErr_Format(PyExc_TypeError, "a buffer of '%s' items is needed, not of '%.50s' (%zd bytes)%s",
@@ -177,7 +178,7 @@ inline bool buffer_fits(const Py_buffer &view, const pointer_wanted &wanted) {
   }
 #endif
   const std::size_t alignment =
-      wanted.type.is_pointer ? PyNativeCode_Alignment(wanted.type.code) : 1;
+      wanted.type.pointer_flags ? PyNativeCode_Alignment(wanted.type.code) : 1;
   // The address of an empty array.array may be unaligned.
   if (view.len != 0 && reinterpret_cast<std::uintptr_t>(view.buf) % alignment != 0) {
     PyErr_Format(PyExc_ValueError, "the buffer's items are not aligned to %zu bytes", alignment);
@@ -226,7 +227,7 @@ TYPEDCALL_OUT_OF_LINE inline bool pointer_from_python(PyObject *object,
   }
   const PyNativeKind kind = PyNativeCode_Kind(wanted.type.code);
   const bool has_items =
-      !wanted.type.is_pointer ||
+      !wanted.type.pointer_flags ||
       (kind != PyNativeKind_OBJECT && kind != PyNativeKind_STRING && kind != PyNativeKind_POINTER);
   if (!has_items || !PyObject_CheckBuffer(object)) {
     refuse_pointer(object, wanted, has_items);
@@ -244,7 +245,7 @@ TYPEDCALL_OUT_OF_LINE inline bool pointer_from_python(PyObject *object,
   *pointer = view->buf;
   // Like ctypes, passes the value of a pointer object. A memoryview of a pointer object passes the
   // object's memory.
-  if (!wanted.type.is_pointer && is_pointer_object(*view) && !PyMemoryView_Check(object)) {
+  if (!wanted.type.pointer_flags && is_pointer_object(*view) && !PyMemoryView_Check(object)) {
     if (!wanted.is_const && points_to_text(view->format)) {
       PyErr_Format(PyExc_TypeError,
                    "'%.100s' points to a constant, but the function may write to this argument",

@@ -33,7 +33,7 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 
 /// How an invoker calls a function.
-enum class way {
+enum class invoker_backend {
   trampoline,  ///< a compiled function for up to four scalars
   image,       ///< registers and stack are filled, for any number of scalars
   ffi,         ///< everything else
@@ -72,7 +72,7 @@ class call_plan {
   /// Returns the plan for `signature` that calls in the way `asked` or, without `asked`, in the
   /// fastest way. If there is no such plan, returns null and the position of the fault. Throws
   /// std::bad_alloc. GIL: none.
-  static plan_ref get(const char *signature, bool takes_self, std::optional<way> asked,
+  static plan_ref get(const char *signature, bool takes_self, std::optional<invoker_backend> asked,
                       PyNativeSignature_Fault *fault) {
 #if TYPEDCALL_IS_SUPPORTED
     cache &known = kept();
@@ -105,7 +105,7 @@ class call_plan {
   }
 
   std::size_t arity = 0;
-  way how = way::trampoline;
+  invoker_backend how = invoker_backend::trampoline;
   internal::trampoline trampoline = nullptr;
   image_plan image;
 #if TYPEDCALL_INTERNAL_HAS_FFI
@@ -168,20 +168,23 @@ class call_plan {
     return new cache;
   }
 
-  bool prepare(const char *signature, bool takes_self, std::optional<way> asked,
+  bool prepare(const char *signature, bool takes_self, std::optional<invoker_backend> asked,
                PyNativeSignature_Fault *fault) {
     PyNativeSignature parsed;
     if (PyNativeSignature_ParseString(signature, &parsed, fault) < 0) return false;
     result = parsed.result;
-    if ((!asked || *asked != way::ffi) && use_registers(parsed, takes_self, asked)) return true;
-    if (!asked || *asked == way::ffi) return use_ffi(signature, parsed, takes_self, fault);
+    if ((!asked || *asked != invoker_backend::ffi) && use_registers(parsed, takes_self, asked))
+      return true;
+    if (!asked || *asked == invoker_backend::ffi)
+      return use_ffi(signature, parsed, takes_self, fault);
     if (fault != nullptr) {
       *fault = {std::strlen(signature), "not a signature that this way can call"};
     }
     return false;
   }
 
-  bool use_registers(const PyNativeSignature &parsed, bool takes_self, std::optional<way> asked) {
+  bool use_registers(const PyNativeSignature &parsed, bool takes_self,
+                     std::optional<invoker_backend> asked) {
     if (!TYPEDCALL_REGISTER_IMAGE) return false;
     register_class classes[most_arguments];
     std::size_t count = 0;
@@ -198,10 +201,11 @@ class call_plan {
       returned = register_class::integer;  // the result is ignored
     }
     arity = count;
-    if (!asked || *asked == way::trampoline) trampoline = find_trampoline(returned, classes, count);
-    how = trampoline != nullptr ? way::trampoline : way::image;
-    if (how == way::trampoline) return true;
-    if (asked && *asked == way::trampoline) return false;
+    if (!asked || *asked == invoker_backend::trampoline)
+      trampoline = find_trampoline(returned, classes, count);
+    how = trampoline != nullptr ? invoker_backend::trampoline : invoker_backend::image;
+    if (how == invoker_backend::trampoline) return true;
+    if (asked && *asked == invoker_backend::trampoline) return false;
     image = plan_image(returned, classes, count);
     return true;
   }
@@ -211,7 +215,7 @@ class call_plan {
 #if TYPEDCALL_INTERNAL_HAS_FFI
     ffi = ffi_signature::make(signature, takes_self, fault);
     if (!ffi) return false;
-    how = way::ffi;
+    how = invoker_backend::ffi;
     arity = ffi->arity();
     by_address.resize(takes_self ? 1 : 0, 0);
     for (int i = 0; i < parsed.nargs; ++i) {

@@ -53,19 +53,19 @@ struct ffi_real<long double> {
 /// Returns the libffi type for a type. Every type code has one.
 inline ffi_type *ffi_type_of(PyNativeType type) {
   const std::size_t size = PyNativeType_Size(type);
-  switch (PyNativeType_Passed(type)) {
-    case PyNativePassed_NOTHING:
+  switch (PyNativeType_Passing(type)) {
+    case PyNativePassing_VOID:
       return &ffi_type_void;
-    case PyNativePassed_UNSIGNED:
+    case PyNativePassing_UNSIGNED:
       return ffi_integer(size, false);
-    case PyNativePassed_SIGNED:
+    case PyNativePassing_SIGNED:
       return ffi_integer(size, true);
-    case PyNativePassed_FLOATING:
+    case PyNativePassing_FLOATING:
       return with_real_type(type.code, [](auto real) { return ffi_real<decltype(real)>::alone(); });
-    case PyNativePassed_COMPLEX:
+    case PyNativePassing_COMPLEX:
       return with_real_type(type.code,
                             [](auto real) { return ffi_real<decltype(real)>::paired(); });
-    case PyNativePassed_ADDRESS:
+    case PyNativePassing_ADDRESS:
       return &ffi_type_pointer;
   }
   return &ffi_type_void;
@@ -119,9 +119,9 @@ class ffi_signature {
     ffi_signature made;
     made.prepared_ = new prepared;
     prepared &call = *made.prepared_;
-    const PyNativePassed passed = PyNativeType_Passed(parsed.result);
+    const PyNativePassing passed = PyNativeType_Passing(parsed.result);
     call.result_size = PyNativeType_Size(parsed.result);
-    call.narrow = (passed == PyNativePassed_SIGNED || passed == PyNativePassed_UNSIGNED) &&
+    call.narrow = (passed == PyNativePassing_SIGNED || passed == PyNativePassing_UNSIGNED) &&
                   call.result_size < sizeof(ffi_arg);
     if (!call.prepare(parsed, takes_self)) {
       if (fault != nullptr) *fault = {std::strlen(signature), "libffi cannot call this signature"};

@@ -43,15 +43,15 @@ enum class register_class : std::uint8_t { integer, floating, none };
 
 /// Returns the class of the register for this type, or `none` if only libffi can pass the type.
 inline register_class register_class_of(PyNativeType type) {
-  switch (PyNativeType_Passed(type)) {
-    case PyNativePassed_SIGNED:
-    case PyNativePassed_UNSIGNED:
-    case PyNativePassed_ADDRESS:
+  switch (PyNativeType_Passing(type)) {
+    case PyNativePassing_SIGNED:
+    case PyNativePassing_UNSIGNED:
+    case PyNativePassing_ADDRESS:
       return register_class::integer;
-    case PyNativePassed_FLOATING:
+    case PyNativePassing_FLOATING:
       return is_wide(type) ? register_class::none : register_class::floating;
-    case PyNativePassed_NOTHING:
-    case PyNativePassed_COMPLEX:
+    case PyNativePassing_VOID:
+    case PyNativePassing_COMPLEX:
       break;
   }
   return register_class::none;

@@ -32,7 +32,7 @@ struct element_type {
 /// "v", returns 0, false or null.
 template <class Body>
 TYPEDCALL_IN_LINE inline auto with_element_type(PyNativeType type, const Body &body) {
-  switch (type.is_pointer != 0 ? static_cast<int>(PyNativeType_POINTER) : type.code) {
+  switch (type.pointer_flags != 0 ? static_cast<int>(PyNativeType_POINTER) : type.code) {
 #define TYPEDCALL_ROW(NAME, LETTERS, TYPE, KIND) \
   case PyNativeType_##NAME:                      \
     return body(element_type<TYPE>());
@@ -106,7 +106,7 @@ struct held_objects {
 struct element_plan {
   std::vector<PyNativeType> inputs;
   PyNativeType output = {PyNativeType_VOID, 0};
-  PyNativeVerdict verdict = PyNativeVerdict_RESULT;
+  PyNativeErrorProtocol error_protocol = PyNativeErrorProtocol_NONE;
   bool has_place = false;  // true if the argument after the inputs points to the result
 
   bool has_output() const { return output.code != PyNativeType_VOID; }
@@ -121,7 +121,7 @@ struct element_plan {
   }
   /// True if any input is a typed pointer or a buffer.
   bool has_typed_pointers() const {
-    return any_input([](PyNativeType type) { return type.is_pointer != 0; });
+    return any_input([](PyNativeType type) { return type.pointer_flags != 0; });
   }
 
  private:
@@ -138,7 +138,7 @@ struct element_plan {
 struct no_fallback {
   static constexpr bool holds = false;
   bool operator()(const element_plan &plan, const native_value *, wide_value *) const {
-    return calling::settle(plan.verdict) == calling::outcome::value;
+    return calling::settle(plan.error_protocol) == calling::outcome::value;
   }
 };
 
@@ -292,7 +292,7 @@ struct element_fallback {
   PyThreadState *detached = nullptr;
 
   bool operator()(const element_plan &plan, const native_value *values, wide_value *result) const {
-    const calling::outcome found = calling::settle(plan.verdict);
+    const calling::outcome found = calling::settle(plan.error_protocol);
     if (found != calling::outcome::none) return found == calling::outcome::value;
     const auto call = [&](bool) { return call_element(*callee, plan, values, result); };
     if (detached == nullptr) return callee->attached(call);

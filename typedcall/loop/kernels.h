@@ -107,23 +107,23 @@ inline constexpr compiled_loops loops_of = {
 constexpr unsigned kernel_class(PyNativeType type) {
   const unsigned size = static_cast<unsigned>(PyNativeType_Size(type));
   const PyNativeKind kind = PyNativeType_Kind(type);
-  switch (kind == PyNativeKind_OBJECT ? PyNativePassed_NOTHING : PyNativeType_Passed(type)) {
-    case PyNativePassed_FLOATING:
+  switch (kind == PyNativeKind_OBJECT ? PyNativePassing_VOID : PyNativeType_Passing(type)) {
+    case PyNativePassing_FLOATING:
       break;
-    case PyNativePassed_SIGNED:
-    case PyNativePassed_UNSIGNED:
-    case PyNativePassed_ADDRESS:
+    case PyNativePassing_SIGNED:
+    case PyNativePassing_UNSIGNED:
+    case PyNativePassing_ADDRESS:
       // If indirect calls are checked, the types must match exactly.
       if (TYPEDCALL_REGISTER_IMAGE && size >= sizeof(int)) {
         return size * 16 + PyNativeKind_SIGNED + 1;
       }
       break;
-    case PyNativePassed_NOTHING:
-    case PyNativePassed_COMPLEX:
+    case PyNativePassing_VOID:
+    case PyNativePassing_COMPLEX:
       return 0;
   }
   return TYPEDCALL_REGISTER_IMAGE ? size * 16 + static_cast<unsigned>(kind) + 1
-                                  : 1024 + 2u * type.code + (type.is_pointer != 0 ? 1 : 0);
+                                  : 1024 + 2u * type.code + (type.pointer_flags != 0 ? 1 : 0);
 }
 
 template <class T>

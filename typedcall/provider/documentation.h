@@ -192,7 +192,7 @@ TYPEDCALL_RARE inline void spell_overloads(text *to, const char *name,
       to->add("buffer of '").add(PyNativeCode_Letters(type.code)).add("' items");
       return;
     }
-    if (type.is_pointer && !PyNativeType_IsBuffer(type)) to->add("pointer to ");
+    if (type.pointer_flags && !PyNativeType_IsBuffer(type)) to->add("pointer to ");
     to->add(spell_type(type));
   };
   for (std::size_t i = 0; i < count; ++i) {

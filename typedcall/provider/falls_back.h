@@ -257,7 +257,8 @@ struct native_that {
   using entry = decltype(entry_of());
   static constexpr bool takes_self = (Stated & PyNativeCallable_TAKES_SELF) != 0;
   static_assert(is_seen_as<typename entry::shown_type, c_type_of<value>>(
-      entry::flags, types::count - (takes_self ? 1 : 0), takes_self, PyNativeVerdict_FALLS_BACK));
+      entry::flags, types::count - (takes_self ? 1 : 0), takes_self,
+      PyNativeErrorProtocol_FALLS_BACK));
   // `pair::wrapped` does not throw.
   using wrapped = native<&pair::wrapped, plain | cannot_throw | PyNativeCallable_RETURNS_STATUS |
                                              PyNativeCallable_NEEDS_THREAD>;

@@ -68,7 +68,7 @@ constexpr argument_type direct_argument() {
 
 /// Returns PyPy's code for a native type, or PyTypedMethod_NOT_FOR_PYPY.
 constexpr int pypy_code(PyNativeType type) {
-  if (type.is_pointer) return PyTypedMethod_NOT_FOR_PYPY;
+  if (type.pointer_flags) return PyTypedMethod_NOT_FOR_PYPY;
   switch (type.code) {
     case PyNativeType_LONG:
       return T_C_LONG;

@@ -19,7 +19,7 @@ namespace internal {
 
 /// A PyTypedMethodMetadata whose name is not const.
 struct writable_metadata {
-  const void *details;
+  const void *reserved;
   const PyNativeCallableTable *table;
   std::uint32_t size;
   std::uint16_t abi_major, abi_minor;

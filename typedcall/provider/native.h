@@ -90,14 +90,14 @@ using last_parameter = typename parameter_at<Parameters, Count - 1>::type;
 /// True if the signature and flags of the entry match the interface of the wrapper.
 template <class Shown, class Value>
 constexpr bool is_seen_as(std::uintptr_t flags, std::size_t arity, bool takes_self,
-                          PyNativeVerdict verdict) {
+                          PyNativeErrorProtocol error_protocol) {
   const PyNativeSignature shown = signature_of<Shown>::parsed();
   const PyNativeView view = PyNativeView_Of(&shown, flags);
-  const bool has_place = PyNativeView_Internal_HasStatus(verdict) && !std::is_void_v<Value>;
+  const bool has_place = PyNativeView_Internal_HasStatus(error_protocol) && !std::is_void_v<Value>;
   const PyNativeType result = native_type<Value>();
-  return view.verdict == verdict && view.parameters == static_cast<int>(arity) &&
+  return view.error_protocol == error_protocol && view.nargs == static_cast<int>(arity) &&
          (view.takes_self != 0) == takes_self && (view.has_place != 0) == has_place &&
-         view.result.code == result.code && view.result.is_pointer == result.is_pointer;
+         view.result.code == result.code && view.result.pointer_flags == result.pointer_flags;
 }
 
 /// The properties that all functions with this type and these effects share.
@@ -197,10 +197,10 @@ struct TYPEDCALL_HIDDEN offered {
   static constexpr bool is_exact = (flags & PyNativeCallable_DIFFERS) == 0;
   static_assert((flags & PyNativeCallable_FALLS_BACK) != 0 ||
                 is_seen_as<shown_type, value>(flags, arity, takes_self,
-                                              is_status    ? PyNativeVerdict_STATUS
-                                              : !may_raise ? PyNativeVerdict_RESULT
-                                              : is_exact   ? PyNativeVerdict_MAY_RAISE
-                                                           : PyNativeVerdict_ASK));
+                                              is_status    ? PyNativeErrorProtocol_STATUS
+                                              : !may_raise ? PyNativeErrorProtocol_NONE
+                                              : is_exact   ? PyNativeErrorProtocol_MAY_RAISE
+                                                         : PyNativeErrorProtocol_CHECK_EXCEPTION));
 
   static constexpr std::uint64_t stated = Stated;
   /// True if consumers cannot call the function directly.

@@ -81,9 +81,9 @@ outcome convert_overloaded(PyObject *object, argument<T> *to) {
 
 /// Used for calls that pass all arguments.
 struct no_defaults {
-  static PyNativeGiven kind(PyObject *object) { return kind_of(object); }
+  static PyNativeArgumentKind kind(PyObject *object) { return kind_of(object); }
   template <class T>
-  static conversion_rank rank(PyObject *object, PyNativeGiven kind) {
+  static conversion_rank rank(PyObject *object, PyNativeArgumentKind kind) {
     return conversion_rank_of<T>(object, kind);
   }
   template <class Native, std::size_t At, class Argument>
@@ -95,11 +95,11 @@ struct no_defaults {
 /// Used for calls in which NULL represents an omitted argument.
 template <class... Parameters>
 struct shared_defaults {
-  static PyNativeGiven kind(PyObject *object) {
-    return object == nullptr ? PyNativeGiven_LEFT_OUT : kind_of(object);
+  static PyNativeArgumentKind kind(PyObject *object) {
+    return object == nullptr ? PyNativeArgumentKind_DEFAULT : kind_of(object);
   }
   template <class T>
-  static conversion_rank rank(PyObject *object, PyNativeGiven kind) {
+  static conversion_rank rank(PyObject *object, PyNativeArgumentKind kind) {
     return object == nullptr ? conversion_rank::exact : conversion_rank_of<T>(object, kind);
   }
   template <class Native, std::size_t At, class Argument>

@@ -156,13 +156,13 @@ struct TYPEDCALL_HIDDEN overload_choice {
   /// The overloads for each kind of argument, in the order in which they are tried. Each list ends
   /// with `count`.
   struct order {
-    unsigned char of[PyNativeGiven_COUNT][count + 1];
+    unsigned char of[PyNativeArgumentKind_COUNT][count + 1];
   };
   static constexpr order make_order() {
     order made{};
-    for (int kind = 0; kind < PyNativeGiven_COUNT; ++kind) {
+    for (int kind = 0; kind < PyNativeArgumentKind_COUNT; ++kind) {
       const PyNativeRank ranks[] = {
-          PyNativeChoice_Rank(ranks_of<only<Natives>>, static_cast<PyNativeGiven>(kind))...};
+          PyNativeChoice_Rank(ranks_of<only<Natives>>, static_cast<PyNativeArgumentKind>(kind))...};
       std::size_t at = 0;
       for (int rank = PyNativeRank_OWN; rank < PyNativeRank_NONE; ++rank) {
         for (std::size_t i = 0; i < count; ++i) {
@@ -177,12 +177,12 @@ struct TYPEDCALL_HIDDEN overload_choice {
   static bool choose_by_kind(PyObject *self, PyObject *const *args, bool *is_out_of_range,
                              PyObject **result) {
     static constexpr order tried = make_order();
-    PyNativeGiven kind = Defaults::kind(args[0]);
+    PyNativeArgumentKind kind = Defaults::kind(args[0]);
     if constexpr ((is_complex_type<only<Natives>> || ...)) {
-      if (kind == PyNativeGiven_OTHER) {
+      if (kind == PyNativeArgumentKind_OTHER) {
         const int has_complex = has_complex_method(Py_TYPE(args[0]));
         if (has_complex < 0) return true;
-        if (has_complex > 0) kind = PyNativeGiven_HAS_COMPLEX;
+        if (has_complex > 0) kind = PyNativeArgumentKind_HAS_COMPLEX;
       }
     }
     for (const unsigned char *at = tried.of[kind]; *at < count; ++at) {
@@ -195,7 +195,7 @@ struct TYPEDCALL_HIDDEN overload_choice {
 
   static bool choose_by_ranks(PyObject *self, PyObject *const *args, std::size_t nargs,
                               bool *is_out_of_range, PyObject **result) {
-    PyNativeGiven kinds[most_arguments];
+    PyNativeArgumentKind kinds[most_arguments];
     find_kinds(args, nargs, kinds, std::make_index_sequence<most_arguments>());
     conversion_rank ranks[count][most_arguments], worst[count];
     std::size_t at = 0;
@@ -229,15 +229,15 @@ struct TYPEDCALL_HIDDEN overload_choice {
 
   template <std::size_t... I>
   TYPEDCALL_IN_LINE static void find_kinds(PyObject *const *args, std::size_t nargs,
-                                           PyNativeGiven *kinds, std::index_sequence<I...>) {
-    ((kinds[I] = I < nargs ? Defaults::kind(args[I]) : PyNativeGiven_OTHER), ...);
+                                           PyNativeArgumentKind *kinds, std::index_sequence<I...>) {
+    ((kinds[I] = I < nargs ? Defaults::kind(args[I]) : PyNativeArgumentKind_OTHER), ...);
   }
 
   /// Returns the worst rank of the arguments for one overload. Stores the rank of each argument in
   /// `ranks`, up to the first unsuitable argument.
   template <class Native, std::size_t... I>
   static conversion_rank rank_one([[maybe_unused]] PyObject *const *args, std::size_t nargs,
-                                  [[maybe_unused]] const PyNativeGiven *kinds,
+                                  [[maybe_unused]] const PyNativeArgumentKind *kinds,
                                   [[maybe_unused]] conversion_rank *ranks,
                                   std::index_sequence<I...>) {
     conversion_rank worst = conversion_rank::exact;
@@ -264,7 +264,7 @@ struct TYPEDCALL_HIDDEN overload_choice {
 
   template <class Native, std::size_t I>
   static constexpr bool loses_digits =
-      PyNativeChoice_LosesDigits(
+      PyNativeChoice_LosesPrecision(
           native_type<std::tuple_element_t<I, typename Native::arguments>>()) != 0;
 
   /// Returns true if this overload was called or an exception is set. Returns false if the next

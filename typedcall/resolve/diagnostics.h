@@ -121,14 +121,14 @@ TYPEDCALL_COLD inline void add_obstacles(text *to, const PyNativeCallableEntry &
     for (const auto &[bit, word] : flags) {
       const bool is_mandatory = (bit & PyNativeCallable_MANDATORY_MASK) != 0;
       const bool is_missing = (asked.required & ~entry.flags & bit) != 0;
-      if (is_mandatory && (entry.flags & ~asked.can & bit) != 0) add("", word);
+      if (is_mandatory && (entry.flags & ~asked.capabilities & bit) != 0) add("", word);
       if (is_mandatory && is_missing) {
         const bool is_self = bit == PyNativeCallable_TAKES_SELF;
         add(is_self ? "" : "not: ", is_self ? "does not take self" : word);
       }
       if (!is_mandatory && is_missing) add("", word);
     }
-    const bool wants_self = (entry.flags & asked.can & PyNativeCallable_TAKES_SELF) != 0;
+    const bool wants_self = (entry.flags & asked.capabilities & PyNativeCallable_TAKES_SELF) != 0;
     if (wants_self && !is_unbound(callable) && self_of(callable) == nullptr) {
       add("", "takes self, but this function has no self");
     }

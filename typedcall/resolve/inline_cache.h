@@ -118,7 +118,7 @@ class inline_cache {
 
   /// True if the entry is still valid.
   static bool holds(const PyTypedcall_Interface *interface, const cache_entry &slot) {
-    if (slot.where == static_cast<unsigned>(place::method_def)) {
+    if (slot.where == static_cast<unsigned>(place::method_metadata)) {
       return slot.funcptr != nullptr && slot.guard == address_of_name(slot.def()) &&
              (slot.def()->ml_flags & METH_TYPED) != 0;
     }
@@ -129,7 +129,7 @@ class inline_cache {
 
   /// True if this function's table is on the heap and must be read again.
   static bool is_reread(const cache_entry &slot) {
-    return slot.where == static_cast<unsigned>(place::method_def) && slot.funcptr == nullptr &&
+    return slot.where == static_cast<unsigned>(place::method_metadata) && slot.funcptr == nullptr &&
            slot.guard == address_of_name(slot.def());
   }
 
@@ -141,15 +141,14 @@ class inline_cache {
     const PyMethodDef *def = is_builtin(callable) ? def_of(callable) : nullptr;
     *guard = before;
     if (entry == nullptr) return def != nullptr && (def->ml_flags & METH_TYPED) == 0;
-    if (where == place::method_def && def != nullptr) {
+    if (where == place::method_metadata && def != nullptr) {
       *guard = address_of_name(def);
       if (reread) return false;
       if (is_static(def, entry)) return true;
       remember(callable, *guard, nullptr, 0, where);
       return false;
     }
-    return where == place::side_table_def || where == place::side_table_object ||
-           where == place::sibling_symbol;
+    return where == place::def_row || where == place::object_row || where == place::sibling_symbol;
   }
 
   /// Does nothing if memory runs out.
@@ -161,7 +160,7 @@ class inline_cache {
                                funcptr,
                                static_cast<std::uint32_t>(flags) & 0xffffff,
                                static_cast<std::uint32_t>(where) & 0xf};
-    if (where != place::method_def) latest_ = guard;
+    if (where != place::method_metadata) latest_ = guard;
     if (used_ * 4 >= capacity_ && capacity_ < kLargest) make_room();
     if (capacity_ != 0) *slot_for(found) = found;
   }
@@ -181,7 +180,7 @@ class inline_cache {
 
   bool is_current(const cache_entry &slot) const {
     return slot.callable != nullptr &&
-           (slot.where == static_cast<unsigned>(place::method_def) || slot.guard == latest_);
+           (slot.where == static_cast<unsigned>(place::method_metadata) || slot.guard == latest_);
   }
 
   cache_entry *slot_for(const cache_entry &found) {

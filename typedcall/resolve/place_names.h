@@ -10,12 +10,12 @@ inline namespace TYPEDCALL_LAYOUT {
 
 /// Where an entry was found, in search order.
 enum class place : unsigned char {
-  instance_slot,      ///< the native-callable slot of an extensible type (SEP 201)
-  method_def,         ///< typedcall's header in front of `ml_name` (METH_TYPED | METH_TYPED_EXT)
-  pypy_method_def,    ///< PyPy's or Bernstein's struct in front of `ml_name` (METH_TYPED)
-  side_table_def,     ///< the interpreter's side table, keyed by PyMethodDef
-  side_table_object,  ///< the interpreter's side table, keyed by object
-  sibling_symbol,     ///< a symbol `_PyPyTyped_<name>` in the shared object that contains the def
+  instance_slot,    ///< the native-callable slot of an extensible type (SEP 201)
+  method_metadata,  ///< typedcall's header in front of `ml_name` (METH_TYPED | METH_TYPED_EXT)
+  pypy_metadata,    ///< PyPy's or Bernstein's struct in front of `ml_name` (METH_TYPED)
+  def_row,          ///< the interpreter's side table, keyed by PyMethodDef
+  object_row,       ///< the interpreter's side table, keyed by object
+  sibling_symbol,   ///< a symbol `_PyPyTyped_<name>` in the shared object that contains the def
 };
 
 namespace internal {

@@ -3,7 +3,7 @@
 #ifndef TYPEDCALL_RESOLVE_PLACES_H_
 #define TYPEDCALL_RESOLVE_PLACES_H_
 
-#include "core/await.h"
+#include "core/lazy_import.h"
 #include "core/type_access.h"
 #include "typedcall/sibling_symbol.h"
 #include "typedcall/tag/def_of.h"
@@ -158,21 +158,21 @@ bool visit_tables(const PyTypedcall_Interface *interface, PyObject *callable, Vi
     if (table != nullptr && show(*table, place::instance_slot)) return true;
   } else {
     if (const auto *table = PyTypedMethod_Table(def)) {
-      if (show(*table, place::method_def)) return true;
+      if (show(*table, place::method_metadata)) return true;
     } else if ((def->ml_flags & METH_TYPED) != 0) {
       PyNativeCallableTable single = {1, {}};
       char signature[PyTypedMethod_PYPY_LENGTH];
       if (PyTypedMethod_ReadPyPy(def, &single.entries[0], signature)) {
-        if (show(single, place::pypy_method_def)) return true;
+        if (show(single, place::pypy_metadata)) return true;
       }
     }
     if (rows != nullptr &&
-        visit_row<kept>(rows, PyTypedcall_BY_DEF, def, callable, place::side_table_def, visit)) {
+        visit_row<kept>(rows, PyTypedcall_BY_DEF, def, callable, place::def_row, visit)) {
       return true;
     }
   }
-  if (rows != nullptr && visit_row<kept>(rows, PyTypedcall_BY_OBJECT, callable, callable,
-                                         place::side_table_object, visit)) {
+  if (rows != nullptr &&
+      visit_row<kept>(rows, PyTypedcall_BY_OBJECT, callable, callable, place::object_row, visit)) {
     return true;
   }
   if (def != nullptr) {

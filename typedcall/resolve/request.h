@@ -39,9 +39,9 @@ enum class casting : unsigned char {
 /// A consumer's request.
 struct request {
   const char *signature = nullptr;  ///< canonical text
-  capabilities can = 0;
+  typedcall::capabilities capabilities = 0;
   /// With `exact`, `q` does not satisfy a request for `l`.
-  casting allowed = casting::equivalent;
+  typedcall::casting casting = typedcall::casting::equivalent;
   /// Bits that an entry must have, such as PyNativeCallable_TAKES_SELF or
   /// PyNativeCallable_THREAD_SAFE.
   std::uintptr_t required = 0;
@@ -75,7 +75,7 @@ constexpr width_classes make_width_classes() {
   return classes;
 }
 
-/// Returns the same result as PyNativeSignature_Answers, without parsing. `signature` is the
+/// Returns the same result as PyNativeSignature_Satisfies, without parsing. `signature` is the
 /// request, and must be canonical. `text` may be any string. A text that satisfies the request is a
 /// canonical signature, too.
 inline bool has_widths_of(const char *signature, const char *text) {
@@ -191,7 +191,7 @@ inline bool can_call(const PyNativeCallableEntry &entry, capabilities can) {
 
 /// True if the consumer may use this entry. Does not check the signature.
 inline bool is_open(const PyNativeCallableEntry &entry, const request &asked) {
-  return entry.funcptr != nullptr && can_call(entry, asked.can) &&
+  return entry.funcptr != nullptr && can_call(entry, asked.capabilities) &&
          (asked.required & ~entry.flags) == 0;
 }
 
@@ -202,7 +202,7 @@ TYPEDCALL_RARE inline bool goes_with_result(const PyNativeCallableEntry &entry) 
     if (*text++ == '\0') return false;  // not a signature
   }
   PyNativeType result = {0, static_cast<unsigned char>(*++text == '&' ? 1 : 0)};
-  if (result.is_pointer != 0) text += text[1] == 'k' ? 2 : 1;
+  if (result.pointer_flags != 0) text += text[1] == 'k' ? 2 : 1;
   const int code = PyNativeCode_FromLetters(text[0], text[0] == 'Z' ? text[1] : '\0');
   result.code = static_cast<unsigned char>(code);
   return PyNativeCallable_IsWellFormed(entry.flags, result) != 0;
@@ -242,7 +242,7 @@ inline const PyNativeCallableEntry *select(const PyNativeCallableTable &table,
     if (entry.signature == nullptr || !is_same_text(entry.signature, asked.signature)) continue;
     if (is_open(entry, asked) && is_usable(entry)) return &entry;
   }
-  if (asked.allowed == casting::exact) return nullptr;
+  if (asked.casting == casting::exact) return nullptr;
   for (const PyNativeCallableEntry &entry : entries_of(table)) {
     if (entry.signature == nullptr || !has_widths_of(asked.signature, entry.signature)) continue;
     if (is_open(entry, asked) && is_usable(entry) && gives_value_there(entry, asked)) {

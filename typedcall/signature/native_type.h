@@ -11,15 +11,15 @@
 
 #include "typedcall/signature/type_codes.h"
 
-/// The type of one argument or result. `code` is an `enum PyNativeType_Code`. `is_pointer` is 0, or
-/// a combination of `enum PyNativePointer` bits.
+/// The type of one argument or result. `code` is an `enum PyNativeType_Code`. `pointer_flags` is 0,
+/// or a combination of `enum PyNativePointer` bits.
 typedef struct {
   unsigned char code;
-  unsigned char is_pointer;
+  unsigned char pointer_flags;
 } PyNativeType;
 
-/// The bits of `is_pointer`. A buffer is also a pointer, so code that handles pointers must check
-/// PyNativeType_IsBuffer().
+/// The bits of `pointer_flags`. A buffer is also a pointer, so code that handles pointers must
+/// check PyNativeType_IsBuffer().
 enum PyNativePointer {
   PyNativePointer_TO = 1,         ///< always
   PyNativePointer_CONST = 0x40,   ///< "k": read-only
@@ -28,43 +28,43 @@ enum PyNativePointer {
 
 /// Returns 1 for "*", which is a pointer and a number of elements in C.
 PyNative_INLINE int PyNativeType_IsBuffer(PyNativeType type) {
-  return (type.is_pointer & PyNativePointer_BUFFER) != 0;
+  return (type.pointer_flags & PyNativePointer_BUFFER) != 0;
 }
 
 /// Returns 1 for a read-only pointer or buffer. "*s" is read-only.
 PyNative_INLINE int PyNativeType_IsConst(PyNativeType type) {
-  return (type.is_pointer & PyNativePointer_CONST) != 0 ||
+  return (type.pointer_flags & PyNativePointer_CONST) != 0 ||
          (PyNativeType_IsBuffer(type) && type.code == PyNativeType_STRING);
 }
 
 /// Returns the size of an argument or result of this type, in bytes. For "&" and "*" this is the
 /// size of the pointer, without the count. Returns 0 for "v".
 PyNative_INLINE size_t PyNativeType_Size(PyNativeType type) {
-  return type.is_pointer ? sizeof(void *) : PyNativeCode_Size(type.code);
+  return type.pointer_flags ? sizeof(void *) : PyNativeCode_Size(type.code);
 }
 
 /// Returns the alignment of an argument or result of this type, in bytes. For "&" and "*" this is
 /// the alignment of the pointer. Returns 1 for "v".
 PyNative_INLINE size_t PyNativeType_Alignment(PyNativeType type) {
-  return PyNativeCode_Alignment(type.is_pointer ? (int)PyNativeType_POINTER : (int)type.code);
+  return PyNativeCode_Alignment(type.pointer_flags ? (int)PyNativeType_POINTER : (int)type.code);
 }
 
 /// Returns the kind of an argument or result of this type. The kind of "&" and "*" is
 /// PyNativeKind_POINTER.
 PyNative_INLINE enum PyNativeKind PyNativeType_Kind(PyNativeType type) {
-  return type.is_pointer ? PyNativeKind_POINTER : PyNativeCode_Kind(type.code);
+  return type.pointer_flags ? PyNativeKind_POINTER : PyNativeCode_Kind(type.code);
 }
 
 /// Returns how C passes an argument or result of this type. "&" and "*" are passed as
-/// PyNativePassed_ADDRESS.
-PyNative_INLINE enum PyNativePassed PyNativeType_Passed(PyNativeType type) {
-  return PyNativeKind_Passed(PyNativeType_Kind(type));
+/// PyNativePassing_ADDRESS.
+PyNative_INLINE enum PyNativePassing PyNativeType_Passing(PyNativeType type) {
+  return PyNativeKind_Passing(PyNativeType_Kind(type));
 }
 
 // Returns 1 if two types are equivalent except for "k".
 PyNative_INLINE int PyNativeType_Internal_SameBesidesConst(PyNativeType a, PyNativeType b) {
   const enum PyNativeKind kind = PyNativeCode_Kind(a.code);
-  if (a.code >= PyNativeType_COUNT || !a.is_pointer != !b.is_pointer ||
+  if (a.code >= PyNativeType_COUNT || !a.pointer_flags != !b.pointer_flags ||
       PyNativeType_IsBuffer(a) != PyNativeType_IsBuffer(b)) {
     return 0;
   }
@@ -97,7 +97,7 @@ PyNative_INLINE int PyNativeType_PassesAs(PyNativeType from, PyNativeType to) {
 /// Returns 1 if a function that returns a status or falls back may store its value through an
 /// argument of this type, which must be "&" without "k". Source: docs/ABI.md, section 3.
 PyNative_INLINE int PyNativeType_IsPlace(PyNativeType type) {
-  return type.is_pointer && !PyNativeType_IsBuffer(type) && !PyNativeType_IsConst(type);
+  return type.pointer_flags && !PyNativeType_IsBuffer(type) && !PyNativeType_IsConst(type);
 }
 
 #endif  // TYPEDCALL_SIGNATURE_NATIVE_TYPE_H_

@@ -138,35 +138,35 @@ enum PyNativeKind {
 };
 
 /// How C passes and returns a value.
-enum PyNativePassed {
-  PyNativePassed_NOTHING,
-  PyNativePassed_SIGNED,
-  PyNativePassed_UNSIGNED,
-  PyNativePassed_FLOATING,
-  PyNativePassed_COMPLEX,
-  PyNativePassed_ADDRESS
+enum PyNativePassing {
+  PyNativePassing_VOID,
+  PyNativePassing_SIGNED,
+  PyNativePassing_UNSIGNED,
+  PyNativePassing_FLOATING,
+  PyNativePassing_COMPLEX,
+  PyNativePassing_ADDRESS
 };
 
 /// Returns how C passes a value of this kind.
-PyNative_INLINE enum PyNativePassed PyNativeKind_Passed(enum PyNativeKind kind) {
+PyNative_INLINE enum PyNativePassing PyNativeKind_Passing(enum PyNativeKind kind) {
   switch (kind) {
     case PyNativeKind_SIGNED:
-      return PyNativePassed_SIGNED;
+      return PyNativePassing_SIGNED;
     case PyNativeKind_BOOL:
     case PyNativeKind_UNSIGNED:
-      return PyNativePassed_UNSIGNED;
+      return PyNativePassing_UNSIGNED;
     case PyNativeKind_FLOATING:
-      return PyNativePassed_FLOATING;
+      return PyNativePassing_FLOATING;
     case PyNativeKind_COMPLEX:
-      return PyNativePassed_COMPLEX;
+      return PyNativePassing_COMPLEX;
     case PyNativeKind_POINTER:
     case PyNativeKind_STRING:
     case PyNativeKind_OBJECT:
-      return PyNativePassed_ADDRESS;
+      return PyNativePassing_ADDRESS;
     case PyNativeKind_VOID:
       break;
   }
-  return PyNativePassed_NOTHING;
+  return PyNativePassing_VOID;
 }
 
 /// True if a result of this kind has an error value. The error value is -1 for signed and floating

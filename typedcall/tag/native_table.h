@@ -17,7 +17,7 @@ static inline TYPEDCALL_COLD int PyNativeCallable_CheckEntry(const PyNativeCalla
                                                              Py_ssize_t i, const char *name) {
   PyNativeSignature parsed;
   PyNativeSignature_Fault fault;
-  const enum PyNativeVerdict said = PyNativeView_Internal_Verdict(entry->flags);
+  const enum PyNativeErrorProtocol said = PyNativeView_Internal_ErrorProtocol(entry->flags);
   const bool falls_back = PyNativeView_Internal_FallsBack(said);
   if (entry->signature == NULL) {
     PyErr_Format(PyExc_ValueError, "%.100s: entry %zd has no signature", name, i);
@@ -27,7 +27,8 @@ static inline TYPEDCALL_COLD int PyNativeCallable_CheckEntry(const PyNativeCalla
   } else if (entry->funcptr == NULL) {
     PyErr_Format(PyExc_ValueError, "%.100s: entry %zd, '%.200s', has no function", name, i,
                  entry->signature);
-  } else if (PyNativeView_Of(&parsed, entry->flags).verdict != PyNativeVerdict_UNUSABLE) {
+  } else if (PyNativeView_Of(&parsed, entry->flags).error_protocol !=
+             PyNativeErrorProtocol_UNUSABLE) {
     return 0;
   } else if (!PyNativeCallable_FlagsAreUsable(entry->flags)) {
     const uintptr_t unknown = PyNativeCallable_ABI_MASK |

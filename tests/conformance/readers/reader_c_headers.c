@@ -25,7 +25,7 @@ static const PyNativeCallableEntry *Select(const PyNativeCallableTable *table,
       if (PyNativeSignature_ParseString(entry->signature, &offered, NULL) < 0) continue;
       if (!PyNativeCallable_IsWellFormed(entry->flags, offered.result)) continue;
       if ((entry->flags & PyNativeCallable_MANDATORY_MASK & ~asked->can) != 0) continue;
-      if (!PyNativeSignature_AnswersParsed(&offered, &asked->parsed)) continue;
+      if (!PyNativeSignature_SatisfiesParsed(&offered, &asked->parsed)) continue;
       const uintptr_t by_place = PyNativeCallable_RETURNS_STATUS | PyNativeCallable_FALLS_BACK;
       const int last = offered.nargs - 1;
       if ((entry->flags & by_place) != 0 && last >= 0 &&

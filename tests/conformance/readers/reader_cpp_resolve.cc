@@ -15,8 +15,8 @@ static PyObject *Find(PyObject *module, PyObject *arguments) {
   int equivalent;
   if (!PyArg_ParseTuple(arguments, "Oskp", &callable, &asked.signature, &can, &equivalent))
     return nullptr;
-  asked.can = can;
-  asked.allowed = equivalent != 0 ? typedcall::casting::equivalent : typedcall::casting::exact;
+  asked.capabilities = can;
+  asked.casting = equivalent != 0 ? typedcall::casting::equivalent : typedcall::casting::exact;
   // resolve() parses the request and rejects an invalid signature.
   const auto found = typedcall::resolve(InterfaceOf(module), callable, asked);
   if (!found) {
@@ -153,7 +153,7 @@ static PyObject *CallUnbound(PyObject *module, PyObject *arguments) {
   if (!PyArg_ParseTuple(values, "d", &x)) return nullptr;
   typedcall::request asked;
   asked.signature = signature;
-  asked.can = can;
+  asked.capabilities = can;
   asked.unbound = true;
   const auto found = typedcall::resolve(InterfaceOf(module), callable, asked);
   if (!found) {

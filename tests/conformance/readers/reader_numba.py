@@ -30,7 +30,7 @@ def find(callable_, signature, can, equivalent):
     try:
         got = run(callable_, [1.5])
     except LookupError:
-        if any(entry.flags.asks(HANDLED) for entry in there):
+        if any(entry.flags.requirements(HANDLED) for entry in there):
             raise NotImplementedError("it does not handle the flags") from None
         return None
     for entry in there:

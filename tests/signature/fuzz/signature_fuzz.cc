@@ -16,7 +16,7 @@ void require(bool holds) {
 void check_valid(const std::string &text, const PyNativeSignature &signature) {
   require(text.size() <= PyNativeSignature_MAX_LENGTH);
   require(signature.nargs >= 0 && signature.nargs <= PyNativeSignature_MAX_ARGS);
-  require(PyNativeSignature_ArgumentsInC(&signature) <= PyNativeSignature_MAX_ARGS);
+  require(PyNativeSignature_CArgCount(&signature) <= PyNativeSignature_MAX_ARGS);
 
   char printed[PyNativeSignature_MAX_LENGTH + 1];
   require(PyNativeSignature_Print(&signature, printed, sizeof printed) == text.size());
@@ -71,8 +71,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     require(PyNativeSignature_Equivalent(text.c_str(), second) ==
             PyNativeSignature_Equivalent(second, text.c_str()));
     // Two texts are equivalent if, and only if, each answers the other.
-    const bool both = PyNativeSignature_Answers(text.c_str(), second) != 0 &&
-                      PyNativeSignature_Answers(second, text.c_str()) != 0;
+    const bool both = PyNativeSignature_Satisfies(text.c_str(), second) != 0 &&
+                      PyNativeSignature_Satisfies(second, text.c_str()) != 0;
     require(both == (PyNativeSignature_Equivalent(text.c_str(), second) != 0));
   }
   return 0;

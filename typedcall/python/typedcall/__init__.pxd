@@ -33,7 +33,7 @@ cdef extern from "typedcall/native_callable.h" nogil:
     const uintptr_t PyNativeCallable_SHORT
     ctypedef struct PyNativeType:
         unsigned char code
-        unsigned char is_pointer
+        unsigned char pointer_flags
     bint PyNativeCallable_FlagsAreUsable(uintptr_t flags)
     bint PyNativeCallable_IsWellFormed(uintptr_t flags, PyNativeType result)
 

@@ -41,7 +41,7 @@ typedef struct {
   char ml_name[100];
 } OneArgMetadata;
 typedef struct {
-  const void *details;
+  const void *reserved;
   const Table *table;
   uint32_t size;
   uint16_t abi_major, abi_minor;

@@ -75,7 +75,7 @@ class OneArgName(ctypes.Structure):
 
 class HeaderName(ctypes.Structure):
     """PyTypedMethodMetadata. `size` is the size of the data before the name."""
-    _fields_ = [("details", c_void_p), ("table", c_void_p), ("size", c_uint32), ("abi_major", c_uint16),
+    _fields_ = [("reserved", c_void_p), ("table", c_void_p), ("size", c_uint32), ("abi_major", c_uint16),
                 ("abi_minor", c_uint16), ("magic", c_uint64), ("arg_types", c_void_p), ("ret_type", c_int),
                 ("padding", c_int), ("function", c_void_p), ("ml_name", c_char * 100)]
 

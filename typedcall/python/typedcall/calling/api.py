@@ -42,9 +42,9 @@ else:
     from typedcall.pypy import backend as backend
     from typedcall.pypy.backend import TypedFunction
 
-__all__ = ["TypedFunction", "add", "adopt", "backend", "entries", "pickle_by", "resolve", "signatures", "tag", "untag"]
+__all__ = ["TypedFunction", "add_overloads", "backend", "entries", "pickle_by", "publish", "resolve", "signatures", "tag", "untag"]
 
-# Threads that change tags hold this lock, because add() removes the old tag before it sets the new one.
+# Threads that change tags hold this lock, because add_overloads() removes the old tag before it sets the new one.
 _changing = RenewedLock()
 
 
@@ -179,7 +179,7 @@ def _how_to_ask(f: Any, signature: str, can: Any, casting: str) -> str:
     calls from Python use no flags."""
     for entry in [] if can is None else matching(entries(f), signature, casting):
         flags = Flags(int(entry.flags) & EVERYTHING)
-        if flags.asks(can) and not entry.flags.asks(EVERYTHING):
+        if flags.requirements(can) and not entry.flags.requirements(EVERYTHING):
             asked = " | ".join([f"Flags.{name}" for name in flags.names])
             return f"; a caller that handles this asks with capabilities={asked}"
     return ""
@@ -228,7 +228,7 @@ def _tag(f: Any, rows: list[Row], kept: Any, told: Parameters | None) -> None:
         given_parameters.put(f, told)
 
 
-def add(
+def add_overloads(
     f: Any,
     signature: str | Sequence[str],
     address: Any,
@@ -302,7 +302,7 @@ def _untag(f: Any) -> bool:
     return backend.untag(f)
 
 
-def adopt(f: Any) -> list[str]:
+def publish(f: Any) -> list[str]:
     """Copies the entries that an adapter finds for `f` into the interpreter's side table, where consumers written in C
     and C++ find them. Copies nothing on PyPy, which has no side table. Returns the signatures that can now be found, or
     an empty list if there are none."""

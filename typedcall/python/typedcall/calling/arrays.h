@@ -34,7 +34,7 @@ inline calling::given look_at(PyNativeType type, const char *place) {
     case PyNativeKind_FLOATING: {
       if (PyNativeType_Size(type) == sizeof(double)) return given::real(value.get<double>());
       given made = given::real(static_cast<double>(value.get<float>()));
-      made.kind = PyNativeGiven_C_FLOAT;
+      made.kind = PyNativeArgumentKind_C_FLOAT;
       return made;
     }
     default:
@@ -105,7 +105,7 @@ class array_pass {
       return;
     }
     // Python code that the function calls may come back here, so it must find room on the stack.
-    const bool is_alone = !over_.may_fall_back() && over_.hold() == PyNativeHold_NOTHING;
+    const bool is_alone = !over_.may_fall_back() && over_.thread_state() == PyNativeThreadState_ANY;
     const std::size_t room = (is_alone ? 1280 : 256) / std::max(plan_.words, std::size_t{1});
     const std::intptr_t most = must_go_one_by_one(count) || room < 2
                                    ? 1

@@ -58,7 +58,7 @@ def usable(
     if signature is not None:
         parse_signature(signature)
     wanted = found if signature is None else matching(found, signature)
-    kept = [entry for entry in wanted if not entry.flags.asks(capabilities) and not obstacle(entry)]
+    kept = [entry for entry in wanted if not entry.flags.requirements(capabilities) and not obstacle(entry)]
     if not kept:
         reasons = [_asked_beyond(capabilities, entry, consumer) or obstacle(entry) or f"is not '{signature}'"
                    for entry in found]
@@ -71,7 +71,7 @@ def usable(
 
 def _asked_beyond(capabilities: Flags, entry: Entry, consumer: str) -> str:
     """Names the capability that the consumer lacks, and suggests a function to offer instead."""
-    reason = entry.flags.asks(capabilities)
+    reason = entry.flags.requirements(capabilities)
     if entry.flags & Flags.FALLS_BACK & ~capabilities:
         reason += (
             f", and {consumer} cannot call the Python function then; offer a function beside it "

@@ -151,7 +151,7 @@ class conversion {
   /// a float parameter accepts an int. An int parameter does not accept a float.
   static conversion between(PyNativeType from, PyNativeType to) {
     conversion made;
-    if (from.is_pointer || to.is_pointer) return made;
+    if (from.pointer_flags || to.pointer_flags) return made;
     if (PyNativeType_Kind(from) == PyNativeKind_COMPLEX) {
       const bool is_double = from.code == PyNativeType_CDOUBLE;
       if (PyNativeType_Kind(to) == PyNativeKind_COMPLEX) {

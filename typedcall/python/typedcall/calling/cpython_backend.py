@@ -123,7 +123,7 @@ def _make_function(f: Any, row: Any, asked: str, can: int, casting: str) -> Type
 
 def obstacle(entry: Entry, can: int) -> str:
     """Returns the reason why the entry's flags prevent a call, or ""."""
-    return entry.flags.asks(can)
+    return entry.flags.requirements(can)
 
 
 def refuse(f: Any, asked: str, can: int, casting: str) -> None:

@@ -42,11 +42,11 @@ inline bool read_entries(PyObject *rows, const char *caller, calling::overloads 
 
 /// Returns the hold for code that may call any of these functions. With THREAD, the engine and
 /// the loop release the GIL for functions that acquire it themselves.
-inline PyNativeHold hold_of(const calling::overloads &functions) {
-  PyNativeHold all = PyNativeHold_NOTHING;
+inline PyNativeThreadState hold_of(const calling::overloads &functions) {
+  PyNativeThreadState all = PyNativeThreadState_ANY;
   for (const calling::entry &each : functions.all) {
-    if (!each.is_here() || each.view.hold == PyNativeHold_NOTHING) continue;
-    all = each.view.hold;
+    if (!each.is_here() || each.view.thread_state == PyNativeThreadState_ANY) continue;
+    all = each.view.thread_state;
     if (PyNativeView_Internal_IsAttached(all)) break;
   }
   return all;

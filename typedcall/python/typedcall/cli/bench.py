@@ -95,9 +95,9 @@ def _summary(ways: list[Way], figures: dict[str, list[float]]) -> list[dict[str,
             "way": way.label,
             "nanoseconds": statistics.median(mine),
             "best": min(mine),
-            "ratio": statistics.median(ratios),
-            "ratio_low": ratios[0],
-            "ratio_high": ratios[-1],
+            "speedup": statistics.median(ratios),
+            "speedup_low": ratios[0],
+            "speedup_high": ratios[-1],
             "note": "",
         })
     return rows
@@ -128,13 +128,13 @@ def run(options: argparse.Namespace) -> int:
         f"{options.target} '{entry.signature}' with {arguments!r}, {options.rounds} rounds",
         ("way", "ns per call", "best", "times as fast as boxed", "spread"),
         [(row["way"], "{:.1f}".format(row["nanoseconds"]), "{:.1f}".format(row["best"]),
-          "{:.2f}".format(row["ratio"]),
-          "{:.2f} - {:.2f}".format(row["ratio_low"], row["ratio_high"]))
-         for row in rows if "ratio" in row],
+          "{:.2f}".format(row["speedup"]),
+          "{:.2f} - {:.2f}".format(row["speedup_low"], row["speedup_high"]))
+         for row in rows if "speedup" in row],
         right=("ns per call", "best", "times as fast as boxed", "spread"),
     )
     for row in rows:
-        if "ratio" not in row:
+        if "speedup" not in row:
             print(f"not measured: {row['way']}: {printable(row['note'])}", file=report())
     if not _agrees(rows):
         print("Something else ran meanwhile: the medians and the ratios of the rounds disagree.",
@@ -145,5 +145,5 @@ def run(options: argparse.Namespace) -> int:
 def _agrees(rows: list[dict[str, Any]]) -> bool:
     """False if the median times contradict the median ratios, which means that some rounds were disturbed."""
     boxed = rows[0]["nanoseconds"]
-    found = (row for row in rows if "ratio" in row)
-    return all(0.8 < row["ratio"] * row["nanoseconds"] / boxed < 1.25 for row in found)
+    found = (row for row in rows if "speedup" in row)
+    return all(0.8 < row["speedup"] * row["nanoseconds"] / boxed < 1.25 for row in found)

@@ -55,10 +55,10 @@ _EXTENSIONS = (
 
 
 class Finding(NamedTuple):
-    what: str
-    finding: str
+    name: str
+    value: str
     #: False if the finding is a fault.
-    is_well: bool = True
+    ok: bool = True
 
 
 def _interpreter() -> list[Finding]:
@@ -189,14 +189,14 @@ def run(options: argparse.Namespace) -> int:
         ("package", [*_package(), _round_trip()]),
         ("building", _building()),
         ("libraries", _libraries()),
-        ("what is off", _switched_off()),
+        ("unavailable", _switched_off()),
     ]
-    is_well = all(finding.is_well for _, findings in sections for finding in findings)
+    ok = all(finding.ok for _, findings in sections for finding in findings)
     if options.json:
-        print_json({"is_well": is_well, **{
+        print_json({"ok": ok, **{
             title: [finding._asdict() for finding in findings] for title, findings in sections}})
     else:
         for title, findings in sections:
             print_table(title, ("what", "finding", ""), [
-                (each.what, each.finding, "" if each.is_well else "FAULT") for each in findings])
-    return 0 if is_well else FOUND
+                (each.name, each.value, "" if each.ok else "FAULT") for each in findings])
+    return 0 if ok else FOUND

@@ -23,7 +23,7 @@ def run(options: argparse.Namespace) -> int:
                     "name": target.name,
                     "signature": entry.signature,
                     "flags": entry.flags.names,
-                    "needs_nothing": entry.flags.is_plain,
+                    "is_plain": entry.flags.is_plain,
                     "address": entry.address,
                     "place": entry.place,
                 }

@@ -166,7 +166,7 @@ def run(options: argparse.Namespace) -> int:
                 verdicts.append(_verify_isolated(target, entry, calls, options.time_limit, done))
     if options.json:
         print_json({"target": options.target, "seed": options.seed,
-                    "verdicts": [asdict(verdict) for verdict in verdicts]})
+                    "results": [asdict(verdict) for verdict in verdicts]})
     else:
         _print(options.target, verdicts)
     if options.junit:

@@ -92,11 +92,11 @@ PyObject *entries(PyObject *module, PyObject *callable) {
 bool read_question(const char *signature, unsigned long can, const char *allowed,
                    typedcall::request *asked, PyNativeSignature *parsed = nullptr) {
   asked->signature = signature;
-  asked->can = can;
+  asked->capabilities = can;
   asked->unbound = true;
   for (unsigned i = 0; i < std::size(casting_names); ++i) {
     if (std::strcmp(allowed, casting_names[i]) != 0) continue;
-    asked->allowed = static_cast<casting>(i);
+    asked->casting = static_cast<casting>(i);
     return typedcall::internal::check_signature(asked->signature, parsed);
   }
   PyErr_Format(PyExc_ValueError, "'%.100s' is not a casting", allowed);
@@ -112,7 +112,7 @@ PyObject *find(PyObject *module, PyObject *callable, const char *signature, unsi
   if (!found && PyErr_Occurred() != nullptr) return nullptr;  // out of memory
   PyErr_Clear();
   if (!found) Py_RETURN_NONE;
-  return make_row({found->signature.c_str(), found->flags, found->funcptr}, found->where,
+  return make_row({found->signature.c_str(), found->flags, found->funcptr}, found->place,
                   found->keep_alive);
 }
 
@@ -132,7 +132,7 @@ PyObject *select(PyObject *rows, const char *signature, unsigned long can, const
   const PyNativeCallableTable *const table = typedcall::python::make_table(rows);
   if (table == nullptr) return nullptr;
   const auto *best = typedcall::internal::select(*table, asked);
-  if (best == nullptr && asked.allowed == casting::safe) {
+  if (best == nullptr && asked.casting == casting::safe) {
     int cost = std::numeric_limits<int>::max();
     best = typedcall::internal::select_cheapest(*table, asked, parsed, &cost);
   }

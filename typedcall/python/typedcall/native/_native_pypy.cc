@@ -67,14 +67,14 @@ PyObject *entries(PyObject *callable) {
   const PyNativeCallableTable *table = PyTypedMethod_Table(def);
   if (table != nullptr) {
     for (Py_ssize_t i = 0; i < table->count; ++i) {
-      if (!append(list.get(), table->entries[i], place::method_def, callable)) return nullptr;
+      if (!append(list.get(), table->entries[i], place::method_metadata, callable)) return nullptr;
     }
   } else {
     // The row may lack a typedcall table.
     PyNativeCallableEntry entry;
     char signature[PyTypedMethod_PYPY_LENGTH];
     if (PyTypedMethod_ReadPyPy(def, &entry, signature) &&
-        !append(list.get(), entry, place::pypy_method_def, callable)) {
+        !append(list.get(), entry, place::pypy_metadata, callable)) {
       return nullptr;
     }
   }

@@ -44,7 +44,7 @@ class native_call {
     auto own = calling::entry::make(signature, flags, funcptr, "Python", true);
     if (!own) return nullptr;
     std::unique_ptr<native_call> made(new native_call(*std::move(own), parsed));
-    if (!PyNativeSignature_Answers(signature, asked)) {
+    if (!PyNativeSignature_Satisfies(signature, asked)) {
       made->cast_ = safe_cast::make(asked, signature);
       if (!made->cast_) {
         return refuse(PyExc_TypeError, asked, "values could be lost on the way to the entry");
@@ -90,7 +90,7 @@ class native_call {
   }
 
   /// True if the entry may fall back. Call such an entry with call_or_fall_back().
-  bool may_fall_back() const { return PyNativeView_Internal_FallsBack(own_.view.verdict); }
+  bool may_fall_back() const { return PyNativeView_Internal_FallsBack(own_.view.error_protocol); }
   /// Like operator(), but returns the result of `boxed`, a call to the Python callable, if the
   /// entry falls back.
   template <class Boxed>
@@ -127,16 +127,17 @@ class native_call {
     bool takes_doubles = true;
     is_wide_ = typedcall::internal::is_wide(view.result);
     box_ = boxer_of(view.result);
-    for (int i = 0; i < view.parameters; ++i) {
+    for (int i = 0; i < view.nargs; ++i) {
       parameters_.emplace_back(asked.args[i]);
-      takes_doubles &= asked.args[i].code == PyNativeType_DOUBLE && !asked.args[i].is_pointer;
+      takes_doubles &= asked.args[i].code == PyNativeType_DOUBLE && !asked.args[i].pointer_flags;
       if (parameters_.back().needs_scratch()) ++scratch_count_;
     }
     needs_room_ = scratch_count_ != 0 || own_.invoke.arity() > kFew;
     // Before 3.12, raising an exception may run the garbage collector, and so any code. That
     // matters to calls that are not over then, and a float for a double never raises.
     needs_floats_ = PY_VERSION_HEX < 0x030C0000 && (may_fall_back() || scratch_count_ != 0);
-    may_be_quiet_ = own_.view.hold == PyNativeHold_NOTHING && (takes_doubles || !needs_floats_);
+    may_be_quiet_ =
+        own_.view.thread_state == PyNativeThreadState_ANY && (takes_doubles || !needs_floats_);
   }
 
   // True if converting an object of another type than float and int runs no Python code.
@@ -214,7 +215,7 @@ class native_call {
   }
 
   PyObject *repeat(native_value *values, Py_ssize_t count) const {
-    if (cast_ || PyNativeView_Internal_IsDetached(own_.view.hold)) {
+    if (cast_ || PyNativeView_Internal_IsDetached(own_.view.thread_state)) {
       PyErr_SetString(PyExc_TypeError, "only calls without casts and with the GIL are timed");
       return nullptr;
     }
@@ -242,7 +243,7 @@ class native_call {
   // Calls the native function. Returns false if it falls back or fails. An exception is set only if
   // it fails.
   bool invoke(native_value *values, calling::result_cell *cell) const {
-    const calling::outcome found = PyNativeView_Internal_IsDetached(own_.view.hold)
+    const calling::outcome found = PyNativeView_Internal_IsDetached(own_.view.thread_state)
                                        ? run_without_gil(values, cell)
                                        : own_.run(values, cell);
     if (TYPEDCALL_EXPECT(found == calling::outcome::value, 1)) return true;
@@ -265,11 +266,11 @@ class native_call {
     const std::size_t first = own_.view.takes_self ? 1 : 0;
     if (own_.view.takes_self) given[0] = values[0];
     if (own_.view.has_place) values[own_.invoke.arity() - 1] = {};
-    cast_->arguments(values + first, given + first, scratches);
+    cast_->convert_arguments(values + first, given + first, scratches);
     calling::result_cell cell;
     if (!invoke(given, &cell)) return nullptr;
     if (own_.view.has_place) return to_object(&cell.place);
-    const native_value result = cast_->result(cell.returned, &cell.place, &answer);
+    const native_value result = cast_->convert_result(cell.returned, &cell.place, &answer);
     return to_object(is_wide_ ? static_cast<const void *>(&answer) : &result);
   }
 

@@ -177,7 +177,7 @@ def describe(signature: str, flags: int, /) -> tuple[list[str], str, str, str, i
     if flags & (_FLAGS["RETURNS_STATUS"] | _FLAGS["FALLS_BACK"]):
         has_place = arguments and arguments[-1].startswith("&") and not _is_const(arguments[-1])
         result = arguments.pop()[1:] if has_place else "v"
-    return arguments, result, "UNUSABLE", "NOTHING", 0, 0, True
+    return arguments, result, "UNUSABLE", "ANY", 0, 0, True
 
 
 class TypedFunction:

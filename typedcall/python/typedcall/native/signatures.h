@@ -51,7 +51,7 @@ inline PyObject *all_flags() {
 
 inline constexpr const char *kind_names[] = {
 #define ROW(KIND, B, I, D, F, ZD, ZF, T, O) #KIND,
-    PyNativeGiven_LIST(ROW)
+    PyNativeArgumentKind_LIST(ROW)
 #undef ROW
 };
 
@@ -87,15 +87,15 @@ inline bool add_lists(PyObject *module) {
          add(module, "PLACES", tuple_of(typedcall::internal::place_names)) &&
          add(module, "ABI_MASK", PyLong_FromLong(static_cast<long>(PyNativeCallable_ABI_MASK))) &&
          add(module, "MANDATORY_MASK", PyLong_FromLong(PyNativeCallable_MANDATORY_MASK)) &&
-         add(module, "HANDLED", PyLong_FromLong(PyNativeView_HANDLED));
+         add(module, "HANDLED", PyLong_FromLong(PyNativeView_HANDLED_MASK));
 }
 
 inline PyObject *letters_of(PyNativeType type) {
   return PyUnicode_FromFormat("%s%s%s",
-                              !type.is_pointer              ? ""
+                              !type.pointer_flags           ? ""
                               : PyNativeType_IsBuffer(type) ? "*"
                                                             : "&",
-                              (type.is_pointer & PyNativePointer_CONST) != 0 ? "k" : "",
+                              (type.pointer_flags & PyNativePointer_CONST) != 0 ? "k" : "",
                               PyNativeCode_Letters(type.code));
 }
 
@@ -143,33 +143,33 @@ inline PyObject *parse_signature(PyObject *text) {
 }
 
 // The names in typedcall.record.records.
-inline const char *name_of(PyNativeVerdict verdict) {
-  switch (verdict) {
-    case PyNativeVerdict_UNUSABLE:
+inline const char *name_of(PyNativeErrorProtocol error_protocol) {
+  switch (error_protocol) {
+    case PyNativeErrorProtocol_UNUSABLE:
       break;
-    case PyNativeVerdict_RESULT:
-      return "RESULT";
-    case PyNativeVerdict_MAY_RAISE:
+    case PyNativeErrorProtocol_NONE:
+      return "NONE";
+    case PyNativeErrorProtocol_MAY_RAISE:
       return "MAY_RAISE";
-    case PyNativeVerdict_ASK:
-      return "ASK";
-    case PyNativeVerdict_STATUS:
+    case PyNativeErrorProtocol_CHECK_EXCEPTION:
+      return "CHECK_EXCEPTION";
+    case PyNativeErrorProtocol_STATUS:
       return "STATUS";
-    case PyNativeVerdict_FALLS_BACK:
+    case PyNativeErrorProtocol_FALLS_BACK:
       return "FALLS_BACK";
   }
   return "UNUSABLE";
 }
-inline const char *name_of(PyNativeHold hold) {
-  switch (hold) {
-    case PyNativeHold_NOTHING:
-      return "NOTHING";
-    case PyNativeHold_THREAD:
+inline const char *name_of(PyNativeThreadState thread_state) {
+  switch (thread_state) {
+    case PyNativeThreadState_ANY:
+      return "ANY";
+    case PyNativeThreadState_ATTACHED:
       break;
-    case PyNativeHold_NO_GIL:
-      return "NO_GIL";
+    case PyNativeThreadState_DETACHED:
+      return "DETACHED";
   }
-  return "THREAD";
+  return "ATTACHED";
 }
 
 inline PyObject *describe(PyObject *text, PyObject *flags) {
@@ -178,11 +178,12 @@ inline PyObject *describe(PyObject *text, PyObject *flags) {
   const unsigned long long bits = PyLong_AsUnsignedLongLongMask(flags);
   if (bits == ~0ull && PyErr_Occurred() != nullptr) return nullptr;
   const PyNativeView view = PyNativeView_Of(&parsed, bits);
-  const PyNativeCheck check = PyNativeCheck_Of(view.verdict, &parsed, bits);
-  const object_ref arguments = object_ref::steal(letters_of(parsed, view.parameters));
+  const PyNativeCheck check = PyNativeCheck_Of(view.error_protocol, &parsed, bits);
+  const object_ref arguments = object_ref::steal(letters_of(parsed, view.nargs));
   if (!arguments) return nullptr;
-  return Py_BuildValue("ONssKKO", arguments.get(), letters_of(view.result), name_of(view.verdict),
-                       name_of(view.hold), static_cast<unsigned long long>(check.mask),
+  return Py_BuildValue("ONssKKO", arguments.get(), letters_of(view.result),
+                       name_of(view.error_protocol), name_of(view.thread_state),
+                       static_cast<unsigned long long>(check.mask),
                        static_cast<unsigned long long>(check.expected),
                        check.is_value_if_equal ? Py_True : Py_False);
 }
@@ -202,7 +203,7 @@ inline PyObject *rank(const char *kind, const char *letters) {
     return PyErr_Format(PyExc_ValueError, "'%.100s' is not a type", letters);
   }
   const PyNativeRank found = PyNativeChoice_Rank(
-      PyNativeChoice_Row(type), static_cast<PyNativeGiven>(given - std::begin(kind_names)));
+      PyNativeChoice_Row(type), static_cast<PyNativeArgumentKind>(given - std::begin(kind_names)));
   if (found == PyNativeRank_NONE) Py_RETURN_NONE;
   return PyLong_FromLong(found);
 }
@@ -241,7 +242,7 @@ inline bool are_equivalent(const char *one, const char *other) {
 }
 
 inline bool answers(const char *offered, const char *asked) {
-  return PyNativeSignature_Answers(offered, asked) != 0;
+  return PyNativeSignature_Satisfies(offered, asked) != 0;
 }
 
 /// The rows of these functions in both modules' method_table.
@@ -253,7 +254,8 @@ inline bool answers(const char *offered, const char *asked) {
       def<typedcall::python::describe>(                                                           \
           "describe", positional("signature"), positional("flags"),                               \
           "An entry as Python sees it, from typedcall/entry_view.h: letters of arguments and "    \
-          "of its result; verdict; hold; mask, expected and is_value_if_equal of the comparison " \
+          "of its result; error protocol; thread state; mask, expected and is_value_if_equal of " \
+          "the comparison "                                                                       \
           "after the call. The value of a function that returns a status or falls back is at "    \
           "its place, not among the arguments."),                                                 \
       def<typedcall::python::rank>(                                                               \

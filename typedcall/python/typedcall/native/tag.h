@@ -111,7 +111,7 @@ inline PyObject *tag_callable(const PyTypedcall_Interface *interface, PyObject *
 /// the interface keeps it alive.
 inline PyObject *kept_by(PyObject *callable) {
   const object_ref dict = object_ref::steal(PyTC_HostingDict(callable));
-  PyObject *kept = dict ? PyTC_Look(dict.get(), PyTypedcall_KEPT_NAME) : nullptr;
+  PyObject *kept = dict ? PyTC_Look(dict.get(), PyTypedcall_KEEPER_NAME) : nullptr;
   if (kept == nullptr) Py_RETURN_NONE;
   return kept;
 }

@@ -139,7 +139,7 @@ class parameter {
  public:
   explicit parameter(PyNativeType type)
       : code_(&code_of(type.code)),
-        pointer_(!type.is_pointer             ? nullptr
+        pointer_(!type.pointer_flags          ? nullptr
                  : PyNativeType_IsConst(type) ? &code_->const_pointer
                                               : &code_->pointer),
         type_(type),
@@ -171,7 +171,7 @@ class parameter {
 /// Returns the function that converts a value of this type to a Python object.
 inline PyObject *(*boxer_of(PyNativeType type))(const void *place) {
   const value_code &code = code_of(type.code);
-  if (!type.is_pointer) return code.box;
+  if (!type.pointer_flags) return code.box;
   return PyNativeType_IsConst(type) ? code.box_const_pointer : code.box_pointer;
 }
 

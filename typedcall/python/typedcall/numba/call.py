@@ -193,13 +193,13 @@ class Call:
         which = f"entry {self._entries.index(case.entry)}"
         function = address(context, builder, self._function, self._entries, which,
                            ir.FunctionType(returned, types))
-        if case.view.hold == "THREAD":
+        if case.view.thread_state == "ATTACHED":
             result = AttachedCall(context, builder, case, self._function, self._entries).write(function, passed)
-        elif case.view.hold == "NO_GIL":
+        elif case.view.thread_state == "DETACHED":
             result = call_detached(context, builder, function, passed)
         else:
             result = builder.call(function, passed)
-        if case.view.verdict == "FALLS_BACK":
+        if case.view.error_protocol == "FALLS_BACK":
             with builder.if_then(is_suspect(builder, case.view, result), likely=False):
                 self._call_back(site, case.result, place)
         if case.returns_status:

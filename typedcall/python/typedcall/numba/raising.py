@@ -24,7 +24,7 @@ _INT = ir.IntType(32)
 
 def is_slow_without_gil(case: Case) -> bool:
     """True if code without the GIL must acquire it only because the function is not THREAD_SAFE."""
-    return case.view.hold == "THREAD" and case.entry.with_effects(Flags.THREAD_SAFE).view().hold == "NOTHING"
+    return case.view.thread_state == "ATTACHED" and case.entry.with_effects(Flags.THREAD_SAFE).view().thread_state == "ANY"
 
 
 def is_without_gil() -> bool:
@@ -86,7 +86,7 @@ class AttachedCall(NamedTuple):
         result = None if is_void else cgutils.alloca_once(builder, of)
         view = self.case.view
         failed = None
-        if view.verdict not in ("RESULT", "FALLS_BACK"):
+        if view.error_protocol not in ("NONE", "FALLS_BACK"):
             in_try = self.context.call_conv.check_try_status(builder).in_try
             failed = cgutils.alloca_once(builder, _INT)
             builder.store(ir.Constant(_INT, 0), failed)
@@ -132,7 +132,7 @@ class AttachedCall(NamedTuple):
         builder = self.builder
         with builder.if_then(is_suspect(builder, self.case.view, result), likely=False):
             how = builder.or_(builder.zext(in_try, _INT), builder.and_(entered, ir.Constant(_INT, _KNOWN)))
-            if self.case.view.verdict == "STATUS":
+            if self.case.view.error_protocol == "STATUS":
                 how = builder.or_(how, ir.Constant(_INT, _FAILED))
             callable_ = address(self.context, builder, self.function, self.entries, "callable")
             builder.store(self._call("CHECK", _INT, [callable_, how]), failed)

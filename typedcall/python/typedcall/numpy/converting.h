@@ -34,9 +34,9 @@ class converting_loop {
   const loop &inner() const { return inner_; }
   /// Returns a borrowed reference, for tp_traverse.
   PyObject *callable() const { return callable_.get(); }
-  PyNativeHold hold() const { return hold_of(*functions_); }
+  PyNativeThreadState thread_state() const { return hold_of(*functions_); }
 
-  /// Like loop::run_attached(). Must be called in the thread state that hold() requires.
+  /// Like loop::run_attached(). Must be called in the thread state that thread_state() requires.
   void run(char *const *args, const std::intptr_t *dimensions, const std::intptr_t *steps) const {
     pass_end end{this};
     array_pass<pass_end>(plan_, inner_, *functions_, callable_.get(), &end)
@@ -49,7 +49,7 @@ class converting_loop {
     const converting_loop *self;
     bool is_over = false;
 
-    bool is_attached() const { return PyNativeView_Internal_IsAttached(self->hold()); }
+    bool is_attached() const { return PyNativeView_Internal_IsAttached(self->thread_state()); }
     const pass_end &where() const { return *this; }
     // Returns false if an exception is pending, because NumPy may call a loop again after an
     // exception.

@@ -60,7 +60,7 @@ class gufunc_loop {
     return made;
   }
 
-  PyNativeHold hold() const { return entry_.view.hold; }
+  PyNativeThreadState thread_state() const { return entry_.view.thread_state; }
   /// For tp_traverse.
   int traverse(visitproc visit, void *arg) const {
     Py_VISIT(keep_alive_.get());
@@ -70,7 +70,7 @@ class gufunc_loop {
   }
 
   /// Takes the arguments of a PyUFuncGenericFunction. Leaves an exception pending. Must be called
-  /// in the thread state that hold() requires.
+  /// in the thread state that thread_state() requires.
   void run(char *const *args, const std::intptr_t *dimensions, const std::intptr_t *steps) const {
     const std::intptr_t count = dimensions[0];
     if (count <= 0) return;
@@ -129,7 +129,7 @@ class gufunc_loop {
         if (made.output >= 0) has_rows[static_cast<std::size_t>(made.output)] = true;
       } else {
         const int code = PyNativeCode_FromLetters(letters[0], letters[1]);
-        if (type.is_pointer || made.is_buffer()) return false;
+        if (type.pointer_flags || made.is_buffer()) return false;
         if (made.input < 0 || made.output >= 0 || code < 0) return false;
         made.given = {static_cast<unsigned char>(code), 0};
         if (!PyNativeType_Equivalent(made.given, made.type)) {
@@ -156,7 +156,7 @@ class gufunc_loop {
 
   // Sets kernel_ if rows need no copy and calls need no checks.
   void choose_kernel() {
-    if (entry_.view.verdict != PyNativeVerdict_RESULT || arguments_.size() > 2) return;
+    if (entry_.view.error_protocol != PyNativeErrorProtocol_NONE || arguments_.size() > 2) return;
     for (const gufunc_argument &each : arguments_) {
       if (each.output >= 0 || each.convert) return;
       if (!each.is_buffer() && each.type.code != PyNativeType_DOUBLE) return;

@@ -42,13 +42,13 @@ void without_gil(char **args, const std::intptr_t *dimensions, const std::intptr
 
 /// Returns a loop that acquires or releases the GIL if necessary.
 template <inner_loop run>
-inner_loop held_as(PyNativeHold hold) {
-  switch (hold) {
-    case PyNativeHold_NOTHING:
+inner_loop held_as(PyNativeThreadState thread_state) {
+  switch (thread_state) {
+    case PyNativeThreadState_ANY:
       break;
-    case PyNativeHold_THREAD:
+    case PyNativeThreadState_ATTACHED:
       return &with_gil<run>;
-    case PyNativeHold_NO_GIL:
+    case PyNativeThreadState_DETACHED:
       return &without_gil<run>;
   }
   return run;
@@ -286,7 +286,7 @@ class ufunc_memory {
         loop::make(signature, flags, funcptr, object_ref::borrow(keep_alive), std::move(options));
     if (!found) return false;
     if (asked == nullptr) {
-      made->function = held_as<&loop::ufunc_loop>(found->hold());
+      made->function = held_as<&loop::ufunc_loop>(found->thread_state());
       made->plain = std::make_unique<loop>(std::move(*found));
       return true;
     }
@@ -299,7 +299,7 @@ class ufunc_memory {
     made->converting = converting_loop::make(asked, std::move(*found), object_ref::borrow(callable),
                                              std::move(functions), chooses != 0);
     if (made->converting == nullptr) return false;
-    made->function = held_as<&run_converting>(made->converting->hold());
+    made->function = held_as<&run_converting>(made->converting->thread_state());
     return true;
   }
 
@@ -333,7 +333,7 @@ class ufunc_memory {
     auto found = gufunc_loop::make(signature, flags, funcptr, operands, static_cast<int>(arrays),
                                    object_ref::borrow(keep_alive), object_ref::borrow(callable));
     if (!found) return false;
-    made->function = held_as<&run_rows>(found->hold());
+    made->function = held_as<&run_rows>(found->thread_state());
     made->rows = std::make_unique<gufunc_loop>(std::move(*found));
     return true;
   }

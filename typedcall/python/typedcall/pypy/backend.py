@@ -86,7 +86,7 @@ def resolve_among(f: Any, found: list[Entry], asked: str, can: int | None, casti
 
 
 def obstacle(entry: Entry, can: int | None) -> str:
-    return why_not(entry) or "" if can is None else entry.flags.asks(can)
+    return why_not(entry) or "" if can is None else entry.flags.requirements(can)
 
 
 def refuse(f: Any, asked: str, can: int | None, casting: str) -> None:

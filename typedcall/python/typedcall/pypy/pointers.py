@@ -23,7 +23,7 @@ def _c_type(letters: str) -> str | None:
 def why_not(entry: Entry) -> str | None:
     """Returns the reason why an entry cannot be called through cffi, or None. During a call, cffi does not hold the
     GIL, and it does not check for exceptions. If a function falls back, the caller calls the Python function."""
-    asks = entry.flags.asks(Flags.FALLS_BACK)
+    asks = entry.flags.requirements(Flags.FALLS_BACK)
     if asks:
         return asks
     arguments, result = entry.python_types()

@@ -64,7 +64,7 @@ def _first(types: tuple[str, ...], entries: Sequence[Entry]) -> Entry:
     before `f` for a float."""
     alike = [entry for entry in entries
              if all(own == each or each in _KINDS for own, each in zip(_types(entry), types))]
-    kinds = [Kind(_KINDS.get(each, "LEFT_OUT")) for each in types]
+    kinds = [Kind(_KINDS.get(each, "DEFAULT")) for each in types]
     at: int = steps_of_kinds([entry.python_types()[0] for entry in alike], kinds, is_alone=False)[0].overload
     return alike[at]
 
@@ -133,7 +133,7 @@ def _refuser(wrapper: Any, parameters: Parameters, defaults: list[Any]) -> Calla
 
 
 def _falls_back(choice: _Choice) -> bool:
-    return choice.entry.view().verdict == "FALLS_BACK"
+    return choice.entry.view().error_protocol == "FALLS_BACK"
 
 
 def _branch(i: int, choice: _Choice, arguments: Sequence[str], left_out: Sequence[str]) -> list[str]:

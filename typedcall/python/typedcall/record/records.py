@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple, Optional, Union
 from typedcall.record import codes
 from typedcall.record.codes import parse_signature
 
-__all__ = ["BARE_LAYOUT", "EVERYTHING", "HANDLED", "OBJECT_ROW", "OF_TAGS", "PROMISES", "Entry", "Flags", "Found", "Hold", "Verdict", "View", "falling_back", "has_buffers", "matching", "parse_signature", "row_of"]
+__all__ = ["BARE_LAYOUT", "EVERYTHING", "HANDLED", "OBJECT_ROW", "OF_TAGS", "PROMISES", "Entry", "ErrorProtocol", "Flags", "Found", "ThreadState", "View", "falling_back", "has_buffers", "matching", "parse_signature", "row_of"]
 
 #: The flags that may require something of an entry's caller.
 EVERYTHING = codes.MANDATORY_MASK
@@ -53,7 +53,7 @@ class Flags(enum.IntFlag):
     def text(self) -> str:
         return "|".join(self.names) or "no flags"
 
-    def asks(self, capabilities: int = 0) -> str:
+    def requirements(self, capabilities: int = 0) -> str:
         """Lists an entry's requirements that `capabilities` do not include, for example "needs the GIL, may raise".
         """
         missing = int(self) & _MANDATORY & ~int(capabilities)
@@ -72,8 +72,8 @@ PROMISES = Flags.THREAD_SAFE | Flags.PURE
 
 
 #: The enumerators of typedcall/entry_view.h, in order.
-Verdict = Literal["UNUSABLE", "RESULT", "MAY_RAISE", "ASK", "STATUS", "FALLS_BACK"]
-Hold = Literal["NOTHING", "THREAD", "NO_GIL"]
+ErrorProtocol = Literal["UNUSABLE", "NONE", "MAY_RAISE", "CHECK_EXCEPTION", "STATUS", "FALLS_BACK"]
+ThreadState = Literal["ANY", "ATTACHED", "DETACHED"]
 
 
 class View(NamedTuple):
@@ -83,10 +83,10 @@ class View(NamedTuple):
     arguments: list[str]
     result: str
     #: How the C function reports failure. "UNUSABLE" if the entry must not be called.
-    verdict: Verdict
-    #: The state that the calling thread must be in: "NOTHING" (any), "THREAD" (attached) or "NO_GIL".
-    hold: Hold
-    #: The call succeeded if ((bits & mask) == expected) equals is_value_if_equal. If not, `verdict` tells what to do.
+    error_protocol: ErrorProtocol
+    #: The state that the calling thread must be in: "ANY", "ATTACHED" or "DETACHED".
+    thread_state: ThreadState
+    #: The call succeeded if ((bits & mask) == expected) equals is_value_if_equal. If not, `error_protocol` tells what to do.
     mask: int
     expected: int
     is_value_if_equal: bool
@@ -174,7 +174,7 @@ def matching(found: list[Entry], signature: str, casting: str = "equivalent") ->
 def _has_same_place(entry: Entry, signature: str) -> bool:
     """True if the function writes its result where this matching signature expects it, or does not write it. Other
     arguments may be const even if this was not requested."""
-    if entry.view().verdict not in ("STATUS", "FALLS_BACK"):
+    if entry.view().error_protocol not in ("STATUS", "FALLS_BACK"):
         return True
     own, asked = (parse_signature(text)[0] for text in (entry.signature, signature))
     return not own or codes.is_place(own[-1]) == codes.is_place(asked[-1])

@@ -30,7 +30,7 @@ def _unknown_to_cffi(entry: Entry) -> str:
 
 def _unsafe_for_cffi(entry: Entry) -> str:
     unknown = _unknown_to_cffi(entry)
-    if unknown or entry.view().hold != "THREAD":
+    if unknown or entry.view().thread_state != "ATTACHED":
         return unknown
     return (
         "is not declared to run in several threads at once (THREAD_SAFE), and cffi releases the GIL; "

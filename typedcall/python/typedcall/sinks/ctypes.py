@@ -70,7 +70,7 @@ def ctypes_function(f: Any, signature: str | None = None) -> Any:
     arguments, result = parse_signature(entry.signature)
     keeps_errno = bool(entry.flags & Flags.SETS_ERRNO)
     types = [ctypes_type(letters) for letters in [result, *c_letters(arguments)]]
-    if entry.view().hold != "THREAD":
+    if entry.view().thread_state != "ATTACHED":
         prototype: Any = ctypes.CFUNCTYPE(*types, use_errno=keeps_errno)
     else:
         prototype = ctypes.PYFUNCTYPE(*types)

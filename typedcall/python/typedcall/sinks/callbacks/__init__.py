@@ -79,7 +79,7 @@ def _find(shape: Shape, entries: list[Entry], fits: Any) -> tuple[Entry, Way, st
     equivalent ones (docs/ABI.md, 8.2)."""
     places: dict[str, list[Entry]] = {}
     for entry in entries:
-        if not entry.flags.asks(_HANDLED):
+        if not entry.flags.requirements(_HANDLED):
             places.setdefault(entry.place, []).append(entry)
     for by_elements, how in itertools.product((False, True), (2, 1)):
         for usable, is_exact in itertools.product(places.values(), (True, False)):
@@ -148,7 +148,7 @@ def callback_of(
     entries = entries_of(f)
     found = _find(shape, entries, extension.fits)
     if found is None:
-        listed = few([f"'{entry.signature}' {entry.flags.asks(_HANDLED)}".rstrip() for entry in entries], "; ")
+        listed = few([f"'{entry.signature}' {entry.flags.requirements(_HANDLED)}".rstrip() for entry in entries], "; ")
         wanted = few(dict.fromkeys([f"'{way.asked}'" for way in ways(shape)]), " or ")
         raise TypeError(
             f"{name_of(f)} has nothing for '{declaration:.500}', which asks for {wanted}; it "

@@ -77,7 +77,7 @@ bool read_entry(callback *core, PyObject *entry, const char *asked, const char *
   core->entry =
       typedcall::calling::entry::make(row.signature, row.flags, row.address, "a C callback", true);
   if (!core->entry || !typedcall::internal::check_signature(asked, &wanted)) return false;
-  if (PyNativeSignature_Answers(offered, asked) == 0) {
+  if (PyNativeSignature_Satisfies(offered, asked) == 0) {
     core->cast = typedcall::safe_cast::make(asked, offered);
     if (!core->cast) {
       PyErr_Format(PyExc_ValueError, "'%.200s' cannot be called as '%.200s'", offered, asked);
@@ -93,7 +93,7 @@ bool read_entry(callback *core, PyObject *entry, const char *asked, const char *
 /// Returns 2 if a function of signature `offered` can be called unchanged, 1 if the call needs
 /// lossless conversions, and 0 otherwise.
 int fits(const char *asked, const char *offered) {
-  if (PyNativeSignature_Answers(offered, asked) != 0) return 2;
+  if (PyNativeSignature_Satisfies(offered, asked) != 0) return 2;
   return typedcall::safe_cast::make(asked, offered) ? 1 : 0;
 }
 
@@ -105,9 +105,9 @@ bool give_address(callback_object *own, bool has_data) {
   // Compiled shapes call the function without a thread state, so they cannot pass self or report
   // exceptions. On success, their status is 0.
   const typedcall::wide_value zero = {};
-  const bool is_called = view.hold == PyNativeHold_NOTHING && !core->cast &&
+  const bool is_called = view.thread_state == PyNativeThreadState_ANY && !core->cast &&
                          std::memcmp(&core->success, &zero, sizeof(zero)) == 0;
-  const bool falls_back = PyNativeView_Internal_FallsBack(view.verdict);
+  const bool falls_back = PyNativeView_Internal_FallsBack(view.error_protocol);
   void *address = is_called ? find_code(*core, falls_back) : nullptr;
   const bool is_compiled = address != nullptr;
   if (address == nullptr) {

@@ -79,10 +79,10 @@ class callback : public shared_state<callback> {
       });
       return;
     }
-    if (cast) cast->arguments(values + first, converted + first, others);
+    if (cast) cast->convert_arguments(values + first, converted + first, others);
     one_call call = {*this, args, values + first, result};
     // A function that takes the GIL itself is called without it, so the Callback cannot be held.
-    const bool is_counted = entry->view.hold == PyNativeHold_NO_GIL;
+    const bool is_counted = entry->view.thread_state == PyNativeThreadState_DETACHED;
     if (is_counted) hold();
     calling::finish(&*entry, callee.get(), call, asked.inputs.size(), converted, call);
     if (is_counted) release();
@@ -125,7 +125,7 @@ class callback : public shared_state<callback> {
       if (!own.cast) return own.deliver(args, at, result);
       wide_value copy, answer;
       const native_value given = load(type.type, at, &copy);
-      const native_value made = own.cast->result(given, &copy, &answer);
+      const native_value made = own.cast->convert_result(given, &copy, &answer);
       const bool is_wide = typedcall::internal::is_wide(own.asked.output);
       own.deliver(args, is_wide ? static_cast<const void *>(&answer) : &made, result);
     }

@@ -20,8 +20,8 @@ inline void run_callback(ffi_cif *, void *result, void **args, void *data) {
   wide_value made = {}, unneeded;
   self->run(args, &made);
   // libffi expects narrow integers to be extended to the width of a register.
-  const PyNativePassed passed = PyNativeType_Passed(type);
-  const bool is_integer = passed == PyNativePassed_SIGNED || passed == PyNativePassed_UNSIGNED;
+  const PyNativePassing passed = PyNativeType_Passing(type);
+  const bool is_integer = passed == PyNativePassing_SIGNED || passed == PyNativePassing_UNSIGNED;
   if (is_integer && size < sizeof(ffi_arg)) {
     const native_value wide =
         typedcall::internal::load_element(type, reinterpret_cast<const char *>(&made), &unneeded);

@@ -131,7 +131,7 @@ struct compiled<R(P...), Result(A...)> {
   __attribute__((cold)) static bool is_shape_of(const callback &own) {
     const auto types =
         signature_of<R(std::conditional_t<internal::has_elements<P>, void *, P>...)>::parsed();
-    bool is_same = PyNativeSignature_AnswersParsed(&types, &own.parameters) != 0 &&
+    bool is_same = PyNativeSignature_SatisfiesParsed(&types, &own.parameters) != 0 &&
                    PyNativeType_Equivalent(own.asked.output, native_type<Result>()) != 0 &&
                    own.sources.size() == sizeof...(A) &&
                    own.place.has_value() == mapping::has_place &&

@@ -36,8 +36,8 @@ struct function {
     }
     for (const entry *each : chosen) {
       result = common(result, each->result);
-      is_attached |= PyNativeView_Internal_IsAttached(each->view.hold);
-      is_detached |= PyNativeView_Internal_IsDetached(each->view.hold);
+      is_attached |= PyNativeView_Internal_IsAttached(each->view.thread_state);
+      is_detached |= PyNativeView_Internal_IsDetached(each->view.thread_state);
     }
     for (const entry &each : functions.all) is_result &= type_of(each.result) == type_of(result);
   }
@@ -50,8 +50,9 @@ struct function {
   TYPEDCALL_RARE bool look_for_loop(const entry_row &from) {
     const entry &chosen = functions.all[0];
     is_own = true;
-    bool is_whole = !PyNativeView_Internal_FallsBack(chosen.view.verdict) &&
-                    !PyNativeView_Internal_IsDetached(chosen.view.hold) && is_number(chosen.result);
+    bool is_whole = !PyNativeView_Internal_FallsBack(chosen.view.error_protocol) &&
+                    !PyNativeView_Internal_IsDetached(chosen.view.thread_state) &&
+                    is_number(chosen.result);
     for (std::size_t i = 0; i < types.size(); ++i) {
       const value_type &type = chosen.parameters[i];
       is_own &= type_of(type) == types[i] || is_converted(types[i], type_of(type));

@@ -156,7 +156,7 @@ struct column {
     std::uint64_t low, high;
   };
   bool is_huge(const given &value) const {
-    return value.kind == PyNativeGiven_OTHER && (type == HUGEINT || type == UHUGEINT);
+    return value.kind == PyNativeArgumentKind_OTHER && (type == HUGEINT || type == UHUGEINT);
   }
 
   __attribute__((noinline)) given look_at_other(std::uint64_t row) {
@@ -250,7 +250,7 @@ struct results {
     }
     const given value = calling::given_of(type, place);
     if (value.is_no_text()) return "UnicodeDecodeError: the result is not UTF-8";
-    if (value.kind == PyNativeGiven_STR) {
+    if (value.kind == PyNativeArgumentKind_STR) {
       library.vector_assign_string(vector, row, value.utf8(),
                                    static_cast<std::uint64_t>(value.size));
     } else {

@@ -27,14 +27,14 @@ __attribute__((noinline)) inline void give_other(api_table &api, sqlite3_context
   const given value = calling::given_of(type, place);
   const native_value bits{value.bits};
   switch (value.kind) {
-    case PyNativeGiven_BOOL:
+    case PyNativeArgumentKind_BOOL:
       return api.result_int(context, value.bits != 0);
-    case PyNativeGiven_INT:
+    case PyNativeArgumentKind_INT:
       if (value.size == 0) return api.result_int64(context, bits.get<std::int64_t>());
       return api.result_error(context, "OverflowError: too large for an INTEGER of SQLite", -1);
-    case PyNativeGiven_FLOAT:
+    case PyNativeArgumentKind_FLOAT:
       return api.result_double(context, bits.get<double>());
-    case PyNativeGiven_STR:
+    case PyNativeArgumentKind_STR:
       return api.result_text64(context, value.utf8(), static_cast<sqlite3_uint64>(value.size),
                                SQLITE_TRANSIENT, SQLITE_UTF8);
     default:  // the result is already NULL

@@ -21,7 +21,7 @@ from typedcall.record.records import PROMISES, Flags, falling_back, parse_signat
 from typedcall.tools.foreign import is_a, show
 from typedcall.tools.parameters import by_position
 
-__all__ = ["function", "source"]
+__all__ = ["function", "typed_function"]
 
 _ARGUMENTS = VALUES | {each + letters for each in ("*", "*k") for letters in (*NUMBERS, "Zf", "Zd")}
 # The codes of the arguments that closure.h can pack.
@@ -105,7 +105,7 @@ def function(f: Any) -> Any:
         rows_to_rank(found, entries), fallback.__chandle__())
     made = create(bridge, call, deleter)
     # The GIL stays held if the function would acquire it again, or returns almost at once.
-    if any(each.view().hold == "THREAD" or each.flags & Flags.SHORT for each in entries):
+    if any(each.view().thread_state == "ATTACHED" or each.flags & Flags.SHORT for each in entries):
         made.release_gil = False
     return made
 
@@ -118,7 +118,7 @@ def _error(kind: str, message: str) -> BaseException:
     return made
 
 
-def source(f: Any, signature: str, *, flags: int = 0) -> Any:
+def typed_function(f: Any, signature: str, *, flags: int = 0) -> Any:
     """Returns a typed function with this signature that calls the tvm-ffi function `f`. `f` is a tvm_ffi.Function or
     the name of a registered function. tvm-ffi's functions have no types of their own. A call from Python calls `f`
     directly.

@@ -45,8 +45,8 @@ class tvm_closure {
   tvm_closure(const tvm_api &api, std::uintptr_t flags, const PyNativeSignature &parsed)
       : api_(api),
         types_(parsed, flags),
-        falls_back_(PyNativeView_Internal_FallsBack(types_.view.verdict)),
-        has_status_(PyNativeView_Internal_HasStatus(types_.view.verdict)) {}
+        falls_back_(PyNativeView_Internal_FallsBack(types_.view.error_protocol)),
+        has_status_(PyNativeView_Internal_HasStatus(types_.view.error_protocol)) {}
 
   static void run(ffi_cif *, void *result, void **args, void *data) {
     static_cast<const tvm_closure *>(data)->call(result, args);

@@ -122,12 +122,9 @@ inline given look_at_tensor(const tvm_tensor *tensor) {
       reinterpret_cast<std::uintptr_t>(data) % unit != 0) {
     return given::nothing();
   }
-  return {PyNativeGiven_OTHER,
-          kind,
-          static_cast<std::uint16_t>(size),
-          false,
-          native_value::of(data).bits,
-          tensor->shape[0]};
+  return {PyNativeArgumentKind_OTHER,       kind,
+          static_cast<std::uint16_t>(size), false,
+          native_value::of(data).bits,      tensor->shape[0]};
 }
 
 /// Returns a value for the engine. `scratch` holds the bytes of a small text until the call
@@ -172,15 +169,15 @@ inline given look_at(const tvm_any &value, char *scratch) {
 /// tvm-ffi.
 inline bool put_number(const given &value, tvm_any *to) {
   switch (value.kind) {
-    case PyNativeGiven_BOOL:
+    case PyNativeArgumentKind_BOOL:
       to->type = kTvmBool;
       to->integer = static_cast<std::int64_t>(value.bits);
       return true;
-    case PyNativeGiven_INT:
+    case PyNativeArgumentKind_INT:
       to->type = kTvmInt;
       to->integer = static_cast<std::int64_t>(value.bits);
       return value.size == 0;
-    case PyNativeGiven_FLOAT:
+    case PyNativeArgumentKind_FLOAT:
       to->type = kTvmFloat;
       to->real = native_value{value.bits}.get<double>();
       return true;
@@ -198,7 +195,7 @@ inline int give(const tvm_api &api, const value_type &type, const void *place, t
     return 0;
   }
   const given value = calling::given_of(type, place);
-  if (value.kind == PyNativeGiven_STR) {
+  if (value.kind == PyNativeArgumentKind_STR) {
     const tvm_bytes bytes = {value.utf8(), static_cast<std::size_t>(value.size)};
     return api.make_text(&bytes, to);
   }

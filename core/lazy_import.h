@@ -2,8 +2,8 @@
 // installs the interface. Source: docs/ABI.md, section 5.
 #include "core/version.h"
 
-#ifndef TYPEDCALL_CORE_AWAIT_H_
-#define TYPEDCALL_CORE_AWAIT_H_
+#ifndef TYPEDCALL_CORE_LAZY_IMPORT_H_
+#define TYPEDCALL_CORE_LAZY_IMPORT_H_
 
 #include "core/interface.h"
 #include "core/rendezvous/def_memory.h"
@@ -11,18 +11,18 @@
 
 #include <string.h>
 
-#define PyTypedcall_AWAITED_NAME PyTypedcall_MODULE ".typedcall_awaited_v2"
+#define PyTypedcall_PLACEHOLDER_NAME PyTypedcall_MODULE ".typedcall_placeholder_v2"
 
-/// The struct in the capsule PyTypedcall_AWAITED_NAME in the interpreter's own dictionary. Made by
-/// the first consumer that finds no interface. Never freed. Only the last field may grow.
-typedef struct PyTypedcall_Awaited {
+/// The struct in the capsule PyTypedcall_PLACEHOLDER_NAME in the interpreter's own dictionary. Made
+/// by the first consumer that finds no interface. Never freed. Only the last field may grow.
+typedef struct PyTypedcall_Placeholder {
   const PyTypedcall_Interface *installed;  ///< NULL before an installation; accessed atomically
   PyInterpreterState *interpreter;         ///< the owner
-  Py_ssize_t looked_at;                    ///< length of the owner's dictionary at the last search
+  Py_ssize_t searched_length;              ///< length of the owner's dictionary at the last search
   /// The placeholder. All functions except `sibling` forward to `installed`. If that is NULL,
   /// functions that read find nothing, and functions that write set RuntimeError.
   PyTypedcall_Interface interface;
-} PyTypedcall_Awaited;
+} PyTypedcall_Placeholder;
 
 // Initialises an interface with the functions PyTC_<kind>Metaclass, PyTC_<kind>Resolve and so on.
 #define PyTC_INTERFACE(kind, state, counters)                                                     \
@@ -39,8 +39,8 @@ TYPEDCALL_BEGIN_C
 #define PyTC_Arrived TYPEDCALL_INTERNAL_EXTERNAL(PyTC_Arrived)
 TYPEDCALL_HIDDEN const PyTypedcall_Interface *PyTC_Arrived(void *state);
 #ifndef Py_LIMITED_API
-#define PyTypedcall_Await TYPEDCALL_INTERNAL_EXTERNAL(PyTypedcall_Await)
-TYPEDCALL_HIDDEN const PyTypedcall_Interface *PyTypedcall_Await(void);
+#define PyTypedcall_ImportLazily TYPEDCALL_INTERNAL_EXTERNAL(PyTypedcall_ImportLazily)
+TYPEDCALL_HIDDEN const PyTypedcall_Interface *PyTypedcall_ImportLazily(void);
 #endif
 TYPEDCALL_END_C
 #endif
@@ -54,7 +54,7 @@ static inline const PyTypedcall_Interface *PyTC_Arrived(void *state) {
 #elif !TYPEDCALL_INTERNAL_IS_DECLARED
 
 // Records that the interface is installed. Changes a counter, so that cached look-ups are repeated.
-static inline void PyTC_Arrive(PyTypedcall_Awaited *awaited,
+static inline void PyTC_Arrive(PyTypedcall_Placeholder *awaited,
                                const PyTypedcall_Interface *installed) {
   const PyTypedcall_Interface *before =
       __atomic_exchange_n(&awaited->installed, installed, __ATOMIC_ACQ_REL);
@@ -67,10 +67,11 @@ static inline void PyTC_Arrive(PyTypedcall_Awaited *awaited,
 
 // Installers call this to update the placeholder. `kept` is the interpreter's own dictionary.
 static inline void PyTC_TellWaiting(PyObject *kept, const PyTypedcall_Interface *installed) {
-  PyObject *capsule = PyTC_Look(kept, PyTypedcall_AWAITED_NAME);
-  if (capsule != NULL && PyCapsule_IsValid(capsule, PyTypedcall_AWAITED_NAME)) {
-    PyTC_Arrive((PyTypedcall_Awaited *)PyCapsule_GetPointer(capsule, PyTypedcall_AWAITED_NAME),
-                installed);
+  PyObject *capsule = PyTC_Look(kept, PyTypedcall_PLACEHOLDER_NAME);
+  if (capsule != NULL && PyCapsule_IsValid(capsule, PyTypedcall_PLACEHOLDER_NAME)) {
+    PyTC_Arrive(
+        (PyTypedcall_Placeholder *)PyCapsule_GetPointer(capsule, PyTypedcall_PLACEHOLDER_NAME),
+        installed);
   }
   Py_XDECREF(capsule);
 }
@@ -78,18 +79,18 @@ static inline void PyTC_TellWaiting(PyObject *kept, const PyTypedcall_Interface 
 // Returns the installed interface, or NULL. Searches again if the dictionary's length has changed,
 // because Python code may have removed the placeholder's capsule.
 TYPEDCALL_STATIC_RARE const PyTypedcall_Interface *PyTC_Arrived(void *state) {
-  PyTypedcall_Awaited *awaited = (PyTypedcall_Awaited *)state;
+  PyTypedcall_Placeholder *awaited = (PyTypedcall_Placeholder *)state;
   const PyTypedcall_Interface *installed = PyTypedcall_LOAD_ACQUIRE(&awaited->installed);
   // The calling interpreter may be a different one, which has its own interface.
   if (installed != NULL || awaited->interpreter != PyInterpreterState_Get()) return installed;
   PyObject *kept = PyInterpreterState_GetDict(awaited->interpreter);
   const Py_ssize_t length = kept != NULL && PyDict_Check(kept) ? PyDict_Size(kept) : 0;
-  if (length == __atomic_load_n(&awaited->looked_at, __ATOMIC_RELAXED)) return NULL;
+  if (length == __atomic_load_n(&awaited->searched_length, __ATOMIC_RELAXED)) return NULL;
   installed = PyTypedcall_Peek();
   if (installed != NULL) {
     PyTC_Arrive(awaited, installed);
   } else {
-    __atomic_store_n(&awaited->looked_at, length, __ATOMIC_RELAXED);
+    __atomic_store_n(&awaited->searched_length, length, __ATOMIC_RELAXED);
   }
   return installed;
 }
@@ -98,7 +99,7 @@ TYPEDCALL_STATIC_RARE const PyTypedcall_Interface *PyTC_Arrived(void *state) {
 
 // True if `interface` is a placeholder.
 static inline int PyTC_IsAwaited(const PyTypedcall_Interface *interface) {
-  return (const char *)interface->state + offsetof(PyTypedcall_Awaited, interface) ==
+  return (const char *)interface->state + offsetof(PyTypedcall_Placeholder, interface) ==
          (const char *)interface;
 }
 
@@ -134,7 +135,7 @@ static inline TYPEDCALL_COLD const PyTypedcall_Interface *PyTC_Usable(PyObject *
 
 // Private state behind the public placeholder.
 typedef struct PyTC_Awaiting {
-  PyTypedcall_Awaited shown;
+  PyTypedcall_Placeholder shown;
   PyTypedcall_Counters counters;
   PyTC_DefMemory defs;
 } PyTC_Awaiting;
@@ -164,7 +165,7 @@ static inline TYPEDCALL_COLD int PyTC_AwaitResolve(void *state, PyTypeObject *ty
 
 static inline const void *PyTC_AwaitFind(void *state, int space, const void *key) {
 #if TYPEDCALL_IS_SUPPORTED
-  PyTypedcall_Awaited *awaited = (PyTypedcall_Awaited *)state;
+  PyTypedcall_Placeholder *awaited = (PyTypedcall_Placeholder *)state;
   const PyTypedcall_Interface *installed = PyTypedcall_LOAD_ACQUIRE(&awaited->installed);
   if (installed == NULL && PyTypedcall_IsAttached()) installed = PyTC_Arrived(state);
   return installed != NULL ? installed->find(installed->state, space, key) : NULL;
@@ -239,7 +240,7 @@ static inline const void *PyTC_AwaitSibling(void *state, const PyMethodDef *def,
 static inline void PyTC_AwaitedEnds(PyObject *capsule) {
   // Modules keep pointers to the struct, so it is never freed.
   PyTC_CloseDefMemory(
-      &((PyTC_Awaiting *)PyCapsule_GetPointer(capsule, PyTypedcall_AWAITED_NAME))->defs);
+      &((PyTC_Awaiting *)PyCapsule_GetPointer(capsule, PyTypedcall_PLACEHOLDER_NAME))->defs);
 }
 
 // Returns a capsule with a new placeholder, or NULL with an exception set.
@@ -249,8 +250,8 @@ static inline TYPEDCALL_COLD PyObject *PyTC_NewAwaited(void) {
   const PyTypedcall_Interface interface = PyTC_INTERFACE(Await, made, &made->counters);
   made->shown.interface = interface;
   made->shown.interpreter = PyInterpreterState_Get();
-  made->shown.looked_at = -1;
-  PyObject *capsule = PyCapsule_New(made, PyTypedcall_AWAITED_NAME, PyTC_AwaitedEnds);
+  made->shown.searched_length = -1;
+  PyObject *capsule = PyCapsule_New(made, PyTypedcall_PLACEHOLDER_NAME, PyTC_AwaitedEnds);
   if (capsule == NULL) PyTypedcall_RAW_FREE(made);
   return capsule;
 }
@@ -259,23 +260,24 @@ static inline TYPEDCALL_COLD PyObject *PyTC_NewAwaited(void) {
 static inline TYPEDCALL_COLD const PyTypedcall_Interface *PyTC_Waiting(void) {
   PyObject *kept = PyTC_OwnDict();
   if (kept == NULL) return NULL;
-  PyObject *existing = PyTC_Look(kept, PyTypedcall_AWAITED_NAME);
+  PyObject *existing = PyTC_Look(kept, PyTypedcall_PLACEHOLDER_NAME);
   if (existing == NULL) {
     PyObject *fresh = PyTC_NewAwaited();
     if (fresh == NULL) return NULL;
-    void *made = PyCapsule_GetPointer(fresh, PyTypedcall_AWAITED_NAME);
-    existing = PyTC_Settle(PyTC_SetDefaultOfOurs, kept, PyTypedcall_AWAITED_NAME, fresh);
+    void *made = PyCapsule_GetPointer(fresh, PyTypedcall_PLACEHOLDER_NAME);
+    existing = PyTC_Settle(PyTC_SetDefaultOfOurs, kept, PyTypedcall_PLACEHOLDER_NAME, fresh);
     Py_DECREF(fresh);
     // Free ours only if another module's placeholder won. After an error, other code may use ours.
     if (existing != NULL && existing != fresh) PyTypedcall_RAW_FREE(made);
   }
   if (existing == NULL) return NULL;
   const PyTypedcall_Interface *interface = NULL;
-  if (PyCapsule_IsValid(existing, PyTypedcall_AWAITED_NAME)) {
-    interface = &((PyTypedcall_Awaited *)PyCapsule_GetPointer(existing, PyTypedcall_AWAITED_NAME))
-                     ->interface;
+  if (PyCapsule_IsValid(existing, PyTypedcall_PLACEHOLDER_NAME)) {
+    interface =
+        &((PyTypedcall_Placeholder *)PyCapsule_GetPointer(existing, PyTypedcall_PLACEHOLDER_NAME))
+             ->interface;
   } else {
-    PyErr_Format(PyExc_ImportError, "%s is not typedcall's capsule", PyTypedcall_AWAITED_NAME);
+    PyErr_Format(PyExc_ImportError, "%s is not typedcall's capsule", PyTypedcall_PLACEHOLDER_NAME);
   }
   Py_DECREF(existing);
   return interface;
@@ -285,7 +287,7 @@ static inline TYPEDCALL_COLD const PyTypedcall_Interface *PyTC_Waiting(void) {
 /// this function once, when the module is executed. Keep the pointer in the module's state, never
 /// in a C static. It is valid until the interpreter ends. Returns NULL with ImportError if our
 /// names are taken or the interface is incompatible, or with MemoryError. GIL: held.
-static inline const PyTypedcall_Interface *PyTypedcall_Await(void) {
+static inline const PyTypedcall_Interface *PyTypedcall_ImportLazily(void) {
   PyObject *existing = PyTC_Existing();
   if (existing == NULL) return PyTC_Waiting();
   const PyTypedcall_Interface *interface = PyTC_Usable(existing);
@@ -296,7 +298,7 @@ static inline const PyTypedcall_Interface *PyTypedcall_Await(void) {
 #else
 
 /// Never returns NULL. Readers find nothing, and providers' functions are not tagged.
-static inline const PyTypedcall_Interface *PyTypedcall_Await(void) {
+static inline const PyTypedcall_Interface *PyTypedcall_ImportLazily(void) {
   static const PyTypedcall_Counters none = {0, 0, 0, 0};
   static const PyTypedcall_Interface empty = PyTC_INTERFACE(Await, NULL, &none);
   return &empty;
@@ -306,7 +308,7 @@ static inline const PyTypedcall_Interface *PyTypedcall_Await(void) {
 #endif
 
 #if !TYPEDCALL_IS_SUPPORTED || !(defined(Py_LIMITED_API) || defined(TYPEDCALL_CORE_RENDEZVOUS_H_))
-/// Without core/rendezvous.h, a module can only await the interface.
-#define PyTypedcall_Import PyTypedcall_Await
+/// Without core/rendezvous.h, a module never installs the interface.
+#define PyTypedcall_Import PyTypedcall_ImportLazily
 #endif
-#endif  // TYPEDCALL_CORE_AWAIT_H_
+#endif  // TYPEDCALL_CORE_LAZY_IMPORT_H_
