@@ -271,16 +271,14 @@ static inline TYPEDCALL_COLD const PyTypedcall_Interface *PyTC_Waiting(void) {
     if (existing != NULL && existing != fresh) PyTypedcall_RAW_FREE(made);
   }
   if (existing == NULL) return NULL;
-  const PyTypedcall_Interface *interface = NULL;
+  PyTypedcall_Placeholder *found = NULL;
   if (PyCapsule_IsValid(existing, PyTypedcall_PLACEHOLDER_NAME)) {
-    interface =
-        &((PyTypedcall_Placeholder *)PyCapsule_GetPointer(existing, PyTypedcall_PLACEHOLDER_NAME))
-             ->interface;
+    found = (PyTypedcall_Placeholder *)PyCapsule_GetPointer(existing, PyTypedcall_PLACEHOLDER_NAME);
   } else {
     PyErr_Format(PyExc_ImportError, "%s is not typedcall's capsule", PyTypedcall_PLACEHOLDER_NAME);
   }
   Py_DECREF(existing);
-  return interface;
+  return found != NULL ? &found->interface : NULL;
 }
 
 /// Returns the calling interpreter's interface, or a placeholder if none is installed yet. Call
