@@ -89,6 +89,7 @@ CHECKS = {
     "layout": tests("tests/layout/test_layout.py"),
     "rooms": tests("tests/layout/test_rooms.py"),
     "assertions": tests("tests/layout/test_assertions.py"),
+    "names": tests("tests/layout/test_names.py"),
     "versions": tests("tests/layout/test_versions.py"),
     "citations": tests("tests/readme/test_citations.py", "tests/readme/test_messages.py",
                        "tests/readme/test_slot_ids.py"),
