@@ -39,15 +39,15 @@ def _unsafe_for_cffi(entry: Entry) -> str:
 
 
 def cffi_function(
-    function: Any, signature: str | None = None, *, thread_safe_only: bool = True
+    f: Any, signature: str | None = None, *, thread_safe_only: bool = True
 ) -> Any:
-    """Returns a cffi function pointer that keeps `function` alive. Without a signature, the first entry that cffi can
+    """Returns a cffi function pointer that keeps `f` alive. Without a signature, the first entry that cffi can
     call is used. A buffer becomes two arguments: the pointer and the number of elements. `thread_safe_only=False` also
     accepts functions that are not declared thread-safe. The caller must then prevent concurrent calls. Raises
     ValueError and TypeError as typedcall.resolve() does, and ImportError without cffi."""
     ffi()  # raises ImportError before any other error
     # Not a lambda, because CPython 3.12 and 3.13 crash if memory runs out while one is made.
     obstacle = _unsafe_for_cffi if thread_safe_only else _unknown_to_cffi
-    entry = usable(function, "cffi", obstacle, offered(function), signature, Flags.ACQUIRES_GIL)[0]
+    entry = usable(f, "cffi", obstacle, offered(f), signature, Flags.ACQUIRES_GIL)[0]
     text = c_text(entry.signature, _NAMES).replace("(", "(*)(", 1)
     return pointer_to(text, entry.address, entry.keep_alive)

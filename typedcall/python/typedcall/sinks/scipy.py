@@ -122,9 +122,9 @@ def _class() -> Any:
 
 
 def low_level_callable(
-    function: Any, signature: str | None = None, *, user_data: Any = None
+    f: Any, signature: str | None = None, *, user_data: Any = None
 ) -> Any:
-    """Returns a scipy.LowLevelCallable that keeps `function` alive. `signature` is written in letters (`d->d`) or as
+    """Returns a scipy.LowLevelCallable that keeps `f` alive. `signature` is written in letters (`d->d`) or as
     in SciPy (`double (double)`). Without `signature`, the first entry that SciPy accepts is used. `user_data` is a
     capsule, a ctypes pointer or a cffi pointer, as in SciPy. By default, a LowLevelCallable keeps its own user data.
 
@@ -149,14 +149,14 @@ def low_level_callable(
                     signature, ", ".join(f"'{known}' = {c}" for known, c in SIGNATURES.items())
                 )
             )
-    found = offered(function)
+    found = offered(f)
     if signature is None:
         # Entries with SciPy's signatures come before those that need a function that takes an array.
         of_scipy = [entry for entry in found if _text_of(entry.signature) is not None]
         found = of_scipy + [entry for entry in found if entry not in of_scipy]
-    entry = usable(function, "SciPy", _unknown_to_scipy, found, signature, Flags.ACQUIRES_GIL)[0]
-    if user_data is None and isinstance(function, LowLevelCallable):
-        user_data = function.user_data
+    entry = usable(f, "SciPy", _unknown_to_scipy, found, signature, Flags.ACQUIRES_GIL)[0]
+    if user_data is None and isinstance(f, LowLevelCallable):
+        user_data = f.user_data
     if user_data is not None and not entry.signature.split("->")[0].endswith("P"):
         raise TypeError(f"'{entry.signature}' has no last argument for user data")
     address, text, kept = entry.address, _text_of(entry.signature), entry.keep_alive
@@ -166,7 +166,7 @@ def low_level_callable(
 
         text, declaration = by_callback
         error, success = (0, 1) if text.startswith("int") else (None, 0)  # a filter's status
-        made_of = callback_of(function, lambda f: [entry], declaration, None, error, success, False)
+        made_of = callback_of(f, lambda _: [entry], declaration, None, error, success, False)
         address, user_data, kept = made_of.address, make_capsule(made_of.data, "typedcall.callback"), (kept, made_of)
     elif text is None:
         from typedcall.native._native import CALL_WITH_ARRAY, array_callee
@@ -175,5 +175,5 @@ def low_level_callable(
         address, text = CALL_WITH_ARRAY, _OF_ARRAYS
     made = LowLevelCallable(make_capsule(address, text), user_data)
     capsule = next(tuple.__iter__(made))
-    items = (capsule, function, user_data, kept, entry.flags)
+    items = (capsule, f, user_data, kept, entry.flags)
     return tuple.__new__(_class(), items)
