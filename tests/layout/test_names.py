@@ -1,5 +1,5 @@
-"""Checks the words of the names that cannot change after the release: of the C headers, of the Python package and of the
-keys that --json prints. A thing is named by a noun and an act by a verb, as in nanobind, DLPack and NumPy."""
+"""Checks the words of the names that cannot change after the release: those of the C headers, of the Python package, and
+of the keys that --json prints. A noun names a thing, and a verb an act."""
 import ast
 import pathlib
 import re
@@ -8,8 +8,8 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "typedcall/python/typedcall"
 #: Words that say who did something to a thing, instead of what the thing is.
-NOT_NOUNS = {"answers", "ask", "asked", "asks", "await", "awaited", "came", "given", "hold", "kept", "left", "made", "passed",
-             "taken", "told", "verdict", "verdicts", "wanted"}
+NOT_NOUNS = {"answers", "ask", "asked", "asks", "await", "awaited", "came", "given", "hold", "kept", "left", "made",
+             "passed", "taken", "told", "verdict", "verdicts", "wanted"}
 
 
 def words(name):
@@ -32,10 +32,11 @@ def c_names():
 def python_names():
     """Returns the names in `__all__` of the package and its public modules, and the members of public classes."""
     found = set()
-    for path in [*(PACKAGE / each / "__init__.py" for each in ("", "jax", "sql", "tvm_ffi")), PACKAGE / "record/records.py"]:
+    faces = [PACKAGE / each / "__init__.py" for each in ("", "jax", "sql", "tvm_ffi")]
+    for path in [*faces, PACKAGE / "record/records.py"]:
         tree = ast.parse(path.read_text(encoding="utf-8"))
         for node in ast.walk(tree):
-            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == "__all__":
+            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
                 found.update(each.value for each in node.value.elts)
             if isinstance(node, ast.ClassDef) and node.name in ("Entry", "Flags", "View"):
                 found.update(each.name for each in node.body if isinstance(each, ast.FunctionDef))

@@ -42,7 +42,8 @@ else:
     from typedcall.pypy import backend as backend
     from typedcall.pypy.backend import TypedFunction
 
-__all__ = ["TypedFunction", "add_overloads", "backend", "entries", "pickle_by", "publish", "resolve", "signatures", "tag", "untag"]
+__all__ = ["TypedFunction", "add_overloads", "backend", "entries", "pickle_by", "publish", "resolve", "signatures", "tag",
+           "untag"]
 
 # Threads that change tags hold this lock, because add_overloads() removes the old tag before it sets the new one.
 _changing = RenewedLock()

@@ -24,7 +24,8 @@ _INT = ir.IntType(32)
 
 def is_slow_without_gil(case: Case) -> bool:
     """True if code without the GIL must acquire it only because the function is not THREAD_SAFE."""
-    return case.view.thread_state == "ATTACHED" and case.entry.with_effects(Flags.THREAD_SAFE).view().thread_state == "ANY"
+    thread_safe = case.entry.with_effects(Flags.THREAD_SAFE)
+    return case.view.thread_state == "ATTACHED" and thread_safe.view().thread_state == "ANY"
 
 
 def is_without_gil() -> bool:
