@@ -24,8 +24,6 @@
 #if TYPEDCALL_IS_SUPPORTED
 #define TYPEDCALL_COLD __attribute__((cold))
 #define TYPEDCALL_RARE __attribute__((noinline, cold))
-// For functions in headers: GCC warns of `static inline` with noinline, and drops unused ones too.
-#define TYPEDCALL_STATIC_RARE static __attribute__((noinline, cold, unused))
 #define TYPEDCALL_OUT_OF_LINE __attribute__((noinline))
 #define TYPEDCALL_IN_LINE __attribute__((always_inline))
 #define TYPEDCALL_HIDDEN __attribute__((visibility("hidden")))
@@ -36,7 +34,6 @@
 #else
 #define TYPEDCALL_COLD
 #define TYPEDCALL_RARE
-#define TYPEDCALL_STATIC_RARE static inline
 #define TYPEDCALL_OUT_OF_LINE
 #define TYPEDCALL_IN_LINE
 #define TYPEDCALL_HIDDEN

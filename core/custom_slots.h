@@ -86,15 +86,18 @@ static inline TYPEDCALL_COLD int PyTC_ResolveHeld(PyTypeObject *type,
   return found;
 }
 
-#ifndef Py_LIMITED_API   // core/custom_slots_limited.h is for the limited API
+#ifndef Py_LIMITED_API  // core/custom_slots_limited.h is for the limited API
 
-// Inlining this function would slow down loops that never call it.
-TYPEDCALL_STATIC_RARE int PyTC_ResolveNow(PyTypeObject *type, const PyExtensibleTypeData *data) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wattributes"  // a header needs noinline functions to be `inline`
+static inline TYPEDCALL_RARE int PyTC_ResolveNow(PyTypeObject *type,
+                                                 const PyExtensibleTypeData *data) {
 #ifndef Py_GIL_DISABLED  // free-threaded builds wait for the thread that resolves the type
   if (PyTypedcall_LOAD_RELAXED(&data->magic) != 0) return 0;
 #endif
   return PyTypedcall_IsAttached() && PyTC_ResolveHeld(type, data);
 }
+#pragma GCC diagnostic pop
 
 // True if a type with our metaclass has our data. A static type inherits our metaclass from an
 // extensible base, but not the data. tp_as_buffer points into the type itself only in heap types

@@ -6,7 +6,6 @@
 #include "core/custom_slots.h"
 
 #if !TYPEDCALL_IS_SUPPORTED
-// On this platform no type has slots, so registering slots does nothing.
 static inline int PyForeignSlots_Register(const PyTypedcall_Interface *interface,
                                           PyTypeObject *type, const PyCustomSlot *slots,
                                           Py_ssize_t count) {
@@ -267,8 +266,10 @@ static inline int PyForeignSlots_Unregister(const PyTypedcall_Interface *interfa
   }
 }
 
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wattributes"  // a header needs noinline functions to be `inline`
 // Merges the inherited slots, for the first time or again. `table` is the row so far, or NULL.
-TYPEDCALL_STATIC_RARE const PyForeignSlots_Table *PyTC_ForeignLookAgain(
+static inline TYPEDCALL_RARE const PyForeignSlots_Table *PyTC_ForeignLookAgain(
     const PyTypedcall_Interface *interface, PyTypeObject *type, const PyForeignSlots_Table *table) {
 #ifndef Py_LIMITED_API
   if (!PyTypedcall_IsAttached()) return table;
@@ -282,6 +283,7 @@ TYPEDCALL_STATIC_RARE const PyForeignSlots_Table *PyTC_ForeignLookAgain(
   PyTypedcall_RestoreError(saved);
   return table;
 }
+#pragma GCC diagnostic pop
 
 /// Returns the slot with this ID that is registered for the type of `obj` or one of its bases, or
 /// NULL. Ignores what PyCustomSlots_Find finds. Valid while the type lives. `interface`: as above.

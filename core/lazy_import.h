@@ -46,7 +46,6 @@ TYPEDCALL_END_C
 #endif
 
 #if !TYPEDCALL_IS_SUPPORTED
-// No module installs the interface on this platform.
 static inline const PyTypedcall_Interface *PyTC_Arrived(void *state) {
   (void)state;
   return NULL;
@@ -76,9 +75,11 @@ static inline void PyTC_TellWaiting(PyObject *kept, const PyTypedcall_Interface 
   Py_XDECREF(capsule);
 }
 
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wattributes"  // a header needs noinline functions to be `inline`
 // Returns the installed interface, or NULL. Searches again if the dictionary's length has changed,
 // because Python code may have removed the placeholder's capsule.
-TYPEDCALL_STATIC_RARE const PyTypedcall_Interface *PyTC_Arrived(void *state) {
+static inline TYPEDCALL_RARE const PyTypedcall_Interface *PyTC_Arrived(void *state) {
   PyTypedcall_Placeholder *awaited = (PyTypedcall_Placeholder *)state;
   const PyTypedcall_Interface *installed = PyTypedcall_LOAD_ACQUIRE(&awaited->installed);
   // The calling interpreter may be a different one, which has its own interface.
@@ -94,10 +95,10 @@ TYPEDCALL_STATIC_RARE const PyTypedcall_Interface *PyTC_Arrived(void *state) {
   }
   return installed;
 }
+#pragma GCC diagnostic pop
 
 #endif
 
-// True if `interface` is a placeholder.
 static inline int PyTC_IsAwaited(const PyTypedcall_Interface *interface) {
   return (const char *)interface->state + offsetof(PyTypedcall_Placeholder, interface) ==
          (const char *)interface;

@@ -139,7 +139,6 @@ static inline void PyTC_ComeBack(PyTC_State *state) {
   PyTypedcall_RestoreError(saved);
 }
 
-// Returns the state behind a capsule that this module made.
 static inline PyTC_State *PyTC_StateIn(PyObject *capsule) {
   return (PyTC_State *)((PyTypedcall_Interface *)PyCapsule_GetPointer(capsule,
                                                                       PyTypedcall_CAPSULE_NAME))

@@ -87,7 +87,6 @@ static inline int PyTC_CheckSpec(const PyType_Spec *spec) {
 }
 
 #if PY_VERSION_HEX < 0x030C0000
-// Rounds up to alignof(max_align_t), as CPython does.
 static inline Py_ssize_t PyTC_Align(Py_ssize_t size) {
   const Py_ssize_t unit = (Py_ssize_t)PyExtensibleType_ALIGNMENT;
   return (size + unit - 1) / unit * unit;

@@ -80,8 +80,8 @@ static inline const void *PyTC_FindIn(PyTC_Generation *generation, const void *k
   }
 }
 
-// Looks again if a writer may have emptied the array for reuse. Not inlined, for the usual case.
-TYPEDCALL_STATIC_RARE const void *PyTC_FindAgain(PyTC_SideTable *table, const void *key) {
+// Looks again if a writer may have emptied the array for reuse.
+static inline TYPEDCALL_COLD const void *PyTC_FindAgain(PyTC_SideTable *table, const void *key) {
   for (;;) {
     const size_t number = PyTypedcall_LOAD_ACQUIRE(&table->number);
     const void *value = PyTC_FindIn(PyTypedcall_LOAD_ACQUIRE(&table->current), key);

@@ -37,7 +37,6 @@ static inline TYPEDCALL_COLD int PyTC_ResolveAlone(PyTypeObject *metaclass, PyTy
   return PyTC_ResolveWith(metaclass, type, &own);
 }
 
-// See PyTypedcall_Interface.resolve.
 static inline TYPEDCALL_COLD int PyTC_Resolve(PyTypeObject *metaclass, PyTypeObject *type,
                                               const PyCustomSlot *slots, Py_ssize_t count) {
   int result;

@@ -12,7 +12,6 @@ static inline int PyTC_CheckName(const PyType_Spec *spec) {
   return spec->name != NULL ? 0 : -1;
 }
 
-// True if the spec has this slot.
 static inline int PyTC_HasSlot(const PyType_Spec *spec, int id) {
   const PyType_Slot *slot = spec->slots;
   while (slot->slot != 0 && slot->slot != id) ++slot;

@@ -8,7 +8,9 @@ from typing import Any, Literal, NamedTuple, Optional, Union
 from typedcall.record import codes
 from typedcall.record.codes import parse_signature
 
-__all__ = ["BARE_LAYOUT", "EVERYTHING", "HANDLED", "OBJECT_ROW", "OF_TAGS", "PROMISES", "Entry", "ErrorProtocol", "Flags", "Found", "ThreadState", "View", "falling_back", "has_buffers", "matching", "parse_signature", "row_of"]
+__all__ = ["BARE_LAYOUT", "EVERYTHING", "HANDLED", "OBJECT_ROW", "OF_TAGS", "PROMISES", "Entry", "ErrorProtocol",
+           "Flags", "Found", "ThreadState", "View", "falling_back", "has_buffers", "matching", "parse_signature",
+           "row_of"]
 
 #: The flags that may require something of an entry's caller.
 EVERYTHING = codes.MANDATORY_MASK
@@ -86,7 +88,8 @@ class View(NamedTuple):
     error_protocol: ErrorProtocol
     #: The state that the calling thread must be in: "ANY", "ATTACHED" or "DETACHED".
     thread_state: ThreadState
-    #: The call succeeded if ((bits & mask) == expected) equals is_value_if_equal. If not, `error_protocol` tells what to do.
+    #: The call succeeded if ((bits & mask) == expected) equals is_value_if_equal. If not, `error_protocol` tells what to
+    #: do.
     mask: int
     expected: int
     is_value_if_equal: bool
