@@ -27,6 +27,16 @@ inline bool check_self(PyObject *, PyObject *) { return false; }
 using typedcall::check_self;
 #endif
 
+/// Holds the owner of a call when Python code is about to run, because that code may release all
+/// other references. Counting the references of each call would make threads wait.
+struct holder {
+  PyObject *owner;
+  object_ref *kept;
+  void operator()() const {
+    if (kept != nullptr) *kept = object_ref::borrow(owner);
+  }
+};
+
 /// A prepared call to an entry. It is immutable and may be shared by threads.
 class native_call {
  public:
@@ -72,21 +82,11 @@ class native_call {
 
   /// Calls the native function. `self` is null if the function takes none, or if `callable` is an
   /// unbound method. An unbound method's self is the first argument, whose type is checked. Returns
-  /// a new reference, or NULL. GIL: held.
-  PyObject *operator()(PyObject *callable, PyObject *self, PyObject *const *args) const {
-    return with_values(callable, self, args, [this](native_value *values) { return run(values); });
-  }
-
-  /// True if a call with these arguments runs no Python code before it returns or falls back. Then
-  /// nothing can release this object during the call, so the caller need not hold its owner.
-  bool is_quiet(PyObject *const *args, std::size_t nargs) const {
-    if (!may_be_quiet_) return false;
-    for (std::size_t i = is_unbound_ ? 1 : 0; i < nargs; ++i) {
-      const PyTypeObject *const type = Py_TYPE(args[i]);
-      if (type == &PyFloat_Type || (type == &PyLong_Type && !needs_floats_)) continue;
-      if (needs_floats_ || !is_plain(args[i])) return false;
-    }
-    return true;
+  /// a new reference, or NULL. Calls `hold` before Python code may run. GIL: held.
+  PyObject *operator()(holder hold, PyObject *callable, PyObject *self,
+                       PyObject *const *args) const {
+    return with_values(hold, callable, self, args,
+                       [this](native_value *values) { return run(values); });
   }
 
   /// True if the entry may fall back. Call such an entry with call_or_fall_back().
@@ -94,10 +94,10 @@ class native_call {
   /// Like operator(), but returns the result of `boxed`, a call to the Python callable, if the
   /// entry falls back.
   template <class Boxed>
-  PyObject *call_or_fall_back(PyObject *callable, PyObject *self, PyObject *const *args,
-                              const Boxed &boxed) const {
+  PyObject *call_or_fall_back(holder hold, PyObject *callable, PyObject *self,
+                              PyObject *const *args, const Boxed &boxed) const {
     bool is_called = false;
-    PyObject *result = with_values(callable, self, args, [&](native_value *values) {
+    PyObject *result = with_values(hold, callable, self, args, [&](native_value *values) {
       is_called = true;
       return run(values);
     });
@@ -113,7 +113,7 @@ class native_call {
   /// float, or NULL with an exception set. GIL: held.
   PyObject *time(PyObject *callable, PyObject *self, PyObject *const *args,
                  Py_ssize_t count) const {
-    return with_values(callable, self, args,
+    return with_values(holder{nullptr, nullptr}, callable, self, args,
                        [this, count](native_value *values) { return repeat(values, count); });
   }
 
@@ -138,6 +138,13 @@ class native_call {
     needs_floats_ = PY_VERSION_HEX < 0x030C0000 && (may_fall_back() || scratch_count_ != 0);
     may_be_quiet_ =
         own_.view.thread_state == PyNativeThreadState_ANY && (takes_doubles || !needs_floats_);
+  }
+
+  // True if converting the object runs no Python code before the call returns or falls back. Then
+  // nothing can release the function's owner meanwhile.
+  bool is_quiet(PyObject *object) const {
+    const PyTypeObject *const type = Py_TYPE(object);
+    return type == &PyFloat_Type || (!needs_floats_ && (type == &PyLong_Type || is_plain(object)));
   }
 
   // True if converting an object of another type than float and int runs no Python code.
@@ -174,26 +181,29 @@ class native_call {
 
   // Converts the arguments, and calls `run` with the native arguments.
   template <class Run>
-  PyObject *with_values(PyObject *callable, PyObject *self, PyObject *const *args,
+  PyObject *with_values(holder hold, PyObject *callable, PyObject *self, PyObject *const *args,
                         const Run &run) const {
+    if (!may_be_quiet_) hold();
     if (is_unbound_) {
       if (!check_self(callable, args[0])) return nullptr;
       self = *args++;
     }
-    if (needs_room_) return with_scratch(self, args, run);
+    if (needs_room_) return with_scratch(hold, self, args, run);
     native_value values[kFew];
     std::size_t at = 0;
     if (own_.view.takes_self) values[at++] = native_value::of(self);
     for (const parameter &each : parameters_) {
-      if (!each.convert(*args++, &values[at++], nullptr)) return nullptr;
+      PyObject *const object = *args++;
+      if (!is_quiet(object)) hold();
+      if (!each.convert(object, &values[at++], nullptr)) return nullptr;
     }
     return run(values);
   }
 
   // Like with_values(), for wide numbers and pointers, and for many arguments.
   template <class Run>
-  __attribute__((noinline)) PyObject *with_scratch(PyObject *self, PyObject *const *args,
-                                                   const Run &run) const {
+  __attribute__((noinline)) PyObject *with_scratch(holder hold, PyObject *self,
+                                                   PyObject *const *args, const Run &run) const {
     auto *const values = TYPEDCALL_INTERNAL_ON_STACK(native_value, own_.invoke.arity() + 1);
     auto *const scratches = TYPEDCALL_INTERNAL_ON_STACK(scratch, scratch_count_);
     std::size_t at = 0;
@@ -203,7 +213,9 @@ class native_call {
     bool converted = true;
     for (const parameter &each : parameters_) {
       scratch *where = each.needs_scratch() ? &scratches[used++] : nullptr;
-      converted = each.convert(*args++, &values[at], where);
+      PyObject *const object = *args++;
+      if (!is_quiet(object)) hold();
+      converted = each.convert(object, &values[at], where);
       if (!converted) break;
       at += each.width();
     }

@@ -82,14 +82,6 @@ PyObject *with_arguments(typed_function *function, PyObject *const *args, std::s
   return with_arranged_arguments(function, args, nargs, keywords, native, refused);
 }
 
-/// Returns a reference to the function if this call may run Python code, which may release all
-/// other references, or nothing. Counting the references of each call would make threads wait.
-inline object_ref held_in_call(typed_function *function, PyObject *const *values,
-                               std::size_t count) {
-  if (TYPEDCALL_EXPECT(function->call->is_quiet(values, count), 1)) return object_ref();
-  return object_ref::borrow(reinterpret_cast<PyObject *>(function));
-}
-
 inline PyObject *call_function(PyObject *object, PyObject *const *args, std::size_t nargsf,
                                PyObject *keywords) {
   typed_function *function = function_of(object);
@@ -97,9 +89,10 @@ inline PyObject *call_function(PyObject *object, PyObject *const *args, std::siz
   const auto nargs = static_cast<std::size_t>(PyVectorcall_NARGS(nargsf));
   return with_arguments(
       function, args, nargs, keywords,
-      [function](PyObject *const *values, std::size_t count) {
-        const object_ref kept = held_in_call(function, values, count);
-        return (*function->call)(function->parts.callable, function->self, values);
+      [function](PyObject *const *values, std::size_t) {
+        object_ref kept;
+        const holder hold = {reinterpret_cast<PyObject *>(function), &kept};
+        return (*function->call)(hold, function->parts.callable, function->self, values);
       },
       [] { return static_cast<PyObject *>(nullptr); });
 }
@@ -119,10 +112,11 @@ inline PyObject *call_or_fall_back(PyObject *object, PyObject *const *args, std:
   };
   return with_arguments(
       function, args, nargs, keywords,
-      [&](PyObject *const *values, std::size_t count) {
-        const object_ref kept = held_in_call(function, values, count);
-        return function->call->call_or_fall_back(function->parts.callable, function->self, values,
-                                                 boxed);
+      [&](PyObject *const *values, std::size_t) {
+        object_ref kept;
+        const holder hold = {reinterpret_cast<PyObject *>(function), &kept};
+        return function->call->call_or_fall_back(hold, function->parts.callable, function->self,
+                                                 values, boxed);
       },
       [&]() -> PyObject * {
         // The callable's own TypeError is clearer.
