@@ -8,8 +8,6 @@
 #include "../../calling/home.h"
 #include "../../calling/shared_state.h"
 #include "closure.h"
-#include "typedcall/base/attach.h"
-#include "typedcall/base/stack.h"
 #include "values.h"
 
 #include <memory>
