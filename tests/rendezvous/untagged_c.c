@@ -1,7 +1,7 @@
-/* A module in C that tags in each way of typedcall/tag.h and tag_array.h. With REQUIRED, its tags
+/* A module in C that tags in each way of typedcall/tag.h. With REQUIRED, its tags
  * are required. With MALFORMED, one of them is faulty. */
 #include "tests/support/c_module.h"
-#include "typedcall/tag_array.h"
+#include "typedcall/tag.h"
 
 static double twice_of(double x) { return 2 * x; }
 static long seven_of(PyObject *self) { return self != NULL ? 7 : 0; }
