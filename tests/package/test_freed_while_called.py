@@ -11,6 +11,7 @@ PARTIAL = """
 import functools
 import sys
 sys.path[:0] = %r
+import buffer_provider as buffers
 import fallback_functions as fallback
 import typed_functions as typed
 from typedcall.native import _native
@@ -40,7 +41,7 @@ def call(function, signature, *arguments, **options):
 
 class Freed(Process):
     def is_right(self, expression, expected, before=""):
-        folders = [support.module_folder("fallback_functions"), support.module_folder("typed_functions")]
+        folders = [support.module_folder(each) for each in ("buffer_provider", "fallback_functions", "typed_functions")]
         self.runs(PARTIAL % folders + before + "print(%s)\n" % expression, str(expected))
 
     def test_by_an_argument(self):
@@ -106,7 +107,7 @@ def make():
 
     @support.only_if(sys.version_info >= (3, 12))
     def test_by_a_buffer(self):
-        self.is_right("call(fallback.total, '*kd->d', Frees(4))", "3.0", """
+        self.is_right("call(buffers.mean, '*kd->d', Frees(4))", "1.5", """
 import array
 class Frees:
     def __init__(self, value): pass
