@@ -102,8 +102,9 @@ PyObject *call(PyObject *capsule, PyObject *const *args, Py_ssize_t count) {
     PyErr_Clear();
     return fall_back();
   }
-  if (!native->may_fall_back()) return (*native)(nullptr, nullptr, args);
-  return native->call_or_fall_back(nullptr, nullptr, args, fall_back);
+  const typedcall::python::holder nothing = {nullptr, nullptr};  // PyPy's caller holds the capsule
+  if (!native->may_fall_back()) return (*native)(nothing, nullptr, nullptr, args);
+  return native->call_or_fall_back(nothing, nullptr, nullptr, args, fall_back);
 }
 
 PyObject *make_call(const char *signature, unsigned long flags, std::uintptr_t address) {

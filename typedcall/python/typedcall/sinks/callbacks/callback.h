@@ -82,7 +82,7 @@ class callback : public shared_state<callback> {
     if (cast) cast->convert_arguments(values + first, converted + first, others);
     one_call call = {*this, args, values + first, result};
     // A function that takes the GIL itself is called without it, so the Callback cannot be held.
-    const bool is_counted = entry->view.thread_state == PyNativeThreadState_DETACHED;
+    const bool is_counted = PyNativeView_Internal_IsDetached(entry->view.thread_state);
     if (is_counted) hold();
     calling::finish(&*entry, callee.get(), call, asked.inputs.size(), converted, call);
     if (is_counted) release();
