@@ -189,8 +189,8 @@ class TypedFunctions(Freed):
     def test_of_a_function_of_tvm_ffi(self):
         self.prints("""
 import tvm_ffi
-from typedcall.tvm_ffi import source
-held["what"] = functools.partial(typedcall.resolve(source(tvm_ffi.convert(lambda x: seven(x)), "d->d"), "d->d"))
+from typedcall.tvm_ffi import typed_function
+held["what"] = functools.partial(typedcall.resolve(typed_function(tvm_ffi.convert(lambda x: seven(x)), "d->d"), "d->d"))
 print(held["what"](-1.0))
 """, "7.0", "tvm_ffi")
 
