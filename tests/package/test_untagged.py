@@ -7,6 +7,8 @@ import unittest
 import adapter_support
 import support
 
+support.module_only_if(not support.IS_PYPY, "these bindings are used with CPython's package")
+
 # Code that makes the interface unusable, and a part of the message.
 SPOILED = {
     """
