@@ -74,8 +74,7 @@ PyNative_INLINE int PyNativeSignature_CArgCount(const PyNativeSignature *signatu
 
 // Reads "&" or "*" and an optional "k", and moves *position past them. Returns a null pointer, or
 // the reason for a failure with *position at the wrong byte. Sets *pointer_flags to 0 if there is
-// no
-// "&" or "*".
+// no "&" or "*".
 PyNative_INLINE const char *PyNativeSignature_Internal_ReadPointer(const char *text, size_t length,
                                                                    size_t *position,
                                                                    int *pointer_flags) {

@@ -1,6 +1,6 @@
 // Another consumer: extent(numbers) returns the smallest number, the largest, and their unit or
 // None. It also finds slots that were registered for foreign types such as numpy.ndarray. This
-// needs the interpreter's interface, which a consumer awaits, but does not install.
+// needs the interpreter's interface, which a consumer never installs.
 #include "agreed.h"
 #include "core/customslots.h"
 #include "core/foreign_slots.h"

@@ -40,9 +40,9 @@ inline bool read_entries(PyObject *rows, const char *caller, calling::overloads 
   return PyErr_Occurred() == nullptr;
 }
 
-/// Returns the hold for code that may call any of these functions. With THREAD, the engine and
-/// the loop release the GIL for functions that acquire it themselves.
-inline PyNativeThreadState hold_of(const calling::overloads &functions) {
+/// Returns the thread state for code that may call any of these functions. With ATTACHED, the
+/// engine and the loop release the GIL for functions that acquire it themselves.
+inline PyNativeThreadState thread_state_of(const calling::overloads &functions) {
   PyNativeThreadState all = PyNativeThreadState_ANY;
   for (const calling::entry &each : functions.all) {
     if (!each.is_here() || each.view.thread_state == PyNativeThreadState_ANY) continue;

@@ -34,7 +34,7 @@ class converting_loop {
   const loop &inner() const { return inner_; }
   /// Returns a borrowed reference, for tp_traverse.
   PyObject *callable() const { return callable_.get(); }
-  PyNativeThreadState thread_state() const { return hold_of(*functions_); }
+  PyNativeThreadState thread_state() const { return thread_state_of(*functions_); }
 
   /// Like loop::run_attached(). Must be called in the thread state that thread_state() requires.
   void run(char *const *args, const std::intptr_t *dimensions, const std::intptr_t *steps) const {

@@ -186,7 +186,7 @@ Py_ssize_t add(const char *name, PyObject *rows, Py_ssize_t first, PyObject *kep
   }
   if (!row.read(PyTuple_GET_ITEM(rows, first))) return -1;
   const calling::entry &own = functions.all[static_cast<std::size_t>(first)];
-  const bool is_free = hold_of(functions) == PyNativeThreadState_ANY &&
+  const bool is_free = thread_state_of(functions) == PyNativeThreadState_ANY &&
                        own.view.error_protocol == PyNativeErrorProtocol_NONE;
   typedcall::loop_options options;
   options.callable = object_ref::borrow(callable);

@@ -113,7 +113,7 @@ void destroy_bridge(void *data) { static_cast<const bridge *>(data)->release(); 
 PyObject *make_bridge(PyObject *rows, Py_ssize_t fallback) {
   auto made = std::make_unique<bridge>();
   if (!read_entries(rows, "tvm-ffi", &made->functions)) return nullptr;
-  made->is_held = hold_of(made->functions) != PyNativeThreadState_ANY;
+  made->is_held = thread_state_of(made->functions) != PyNativeThreadState_ANY;
   PyObject *const found =
       Py_BuildValue("NNN", PyLong_FromVoidPtr(made.get()),
                     PyLong_FromVoidPtr(reinterpret_cast<void *>(run_bridge)),
