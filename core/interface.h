@@ -62,24 +62,24 @@ typedef struct PyTypedcall_Interface {
   const void *(*find)(void *state, int space, const void *key);
 
   /// Stores the value published for `key` in `*value`, and returns a new reference to an object
-  /// that keeps the value and `callable` (may be NULL) alive, or NULL (docs/ABI.md, 5.7).
+  /// that keeps the value and `callable` (may be NULL) alive. NULL, perhaps with MemoryError: 5.7.
   PyObject *(*hold)(void *state, int space, const void *key, PyObject *callable,
                     const void **value);
 
   /// Publishes `value` for `key` while `owner` lives, and keeps `kept` (NULL, an object or a tuple
-  /// of objects) alive while the value is needed, even if an equal value exists. Arguments, results
-  /// (see also below) and exceptions: docs/ABI.md, 5.12 and 5.13.
-  ///
-  /// The table takes `value` only if the result is 1 and `value` was not published before.
-  /// `destroy` (may be NULL) is called once for each value taken, when no reference from `hold` is
-  /// left and the row's last owner has died or the interpreter ends. A value without `destroy` must
-  /// stay valid until then. Neither `equal` nor `destroy` may use the interface.
+  /// of objects) alive while the value is needed, even if an equal value exists. Returns 1, 0 if an
+  /// equal value is published, PyTypedcall_REPUBLISHED or PyTypedcall_CONFLICT with no exception
+  /// set, or -1 with an exception set: docs/ABI.md, 5.12 and 5.13. The table takes `value` only if
+  /// the result is 1 and `value` was not published before. `destroy` (may be NULL) is called once
+  /// for each value taken, when no reference from `hold` is left and the row's last owner has died
+  /// or the interpreter ends. A value without `destroy` must stay valid until then. Neither `equal`
+  /// nor `destroy` may use the interface.
   int (*publish)(void *state, int space, const void *key, PyObject *owner, const void *value,
                  int (*equal)(const void *existing, const void *offered),
                  void (*destroy)(const void *value), PyObject *kept);
 
-  /// Publishes `value` instead of `expected`. Readers find one or the other. See docs/ABI.md, 5.15.
-  /// `destroy` works as in `publish`.
+  /// Publishes `value` instead of `expected`. Returns 1, 0 if `expected` is not published, or -1
+  /// with an exception set: docs/ABI.md, 5.15. `destroy` works as in `publish`.
   int (*exchange)(void *state, int space, const void *key, PyObject *owner, const void *expected,
                   const void *value, void (*destroy)(const void *value));
 
