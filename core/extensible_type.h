@@ -86,7 +86,7 @@ static inline PyTypeObject *PyExtensibleType_Import(void) {
 /// Makes a statically allocated extensible type ready, as docs/ABI.md, 5.20 to 5.22, says: calls
 /// PyType_Ready with our metaclass, and settles the slots. Fill in count and table first. Inherited
 /// slots are put in front of the type's own, so leave room for them: slots with ID 0 at the table's
-/// end. The table must outlive the type. Call it again in the next main interpreter.
+/// end. The table must outlive the type. Call it again in the next main interpreter. Bases first.
 ///
 /// Returns 0, or -1 with an exception set and an unchanged slot table: ValueError if the slots do
 /// not fit, an ID is invalid or repeated, or the table has more slots than its count; TypeError for

@@ -143,7 +143,10 @@ class Source:
         header, pypy, one_arg = (given.get(part) for part in ("header", "pypy", "one_arg"))
         if header is not None and pypy is None:
             pypy = {"codes": [NOT_FOR_PYPY, -1], "result": NOT_FOR_PYPY, "function": None}
-        header_fields = {"reserved": 0, "table": 1, "size": 56, "major": 1, "minor": 0, "magic": MAGIC, **(header or {})}
+        usual = {"reserved": 0, "table": 1, "size": 56, "major": 1, "minor": 0, "magic": MAGIC}
+        header_fields = {**usual, **(header or {})}
+        if header_fields.keys() != usual.keys():
+            raise ValueError(f"a header has no {sorted(header_fields.keys() - usual.keys())}")
         struct = pypy or one_arg or {}
         codes = struct.get("codes") if pypy else None
         if codes is not None:
