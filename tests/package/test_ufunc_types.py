@@ -104,13 +104,11 @@ class Calls(unittest.TestCase):
         self.assertEqual(made.ntypes, before + 1)
 
     def test_many_types(self):
-        function = numbered("Zfff->l", "Zddd->l")
-        made = typedcall.ufunc(function, "mine")
-        types = "bBhHiIlLqQ"
-        for letters in itertools.product(types, repeat=3):
+        made = typedcall.ufunc(numbered("Zffffff->l", "Zdddddd->l"), "mine")
+        for letters in itertools.product("blL", repeat=6):
             self.assertEqual(made(*(numpy.ones(1, each) for each in letters)).tolist(), [0])
         self.assertGreater(made.ntypes, 300)
-        self.assertEqual(made(*(numpy.ones(1, "b"),) * 3).tolist(), [0])
+        self.assertEqual(made(*(numpy.ones(1, "b"),) * 6).tolist(), [0])
 
     def test_other_ways_to_call(self):
         made = self.made()
@@ -133,6 +131,27 @@ class Calls(unittest.TestCase):
         made = typedcall.ufunc(numbered("bb->l", "ll->l", "dd->l"), "mine")
         self.assertEqual((made(1, 2), made(1, 1000), made(0.5, 2), made(True, 2.5)), (0, 1, 2, 2))
         self.assertEqual(made(numpy.ones(1, "int8"), 2).tolist(), [0])
+
+    def test_numbers_beside_arrays_do_not_depend_on_earlier_calls(self):
+        function = numbered("Zfg->l", "bi->l", "I?->d")
+        for number, which in ((300, 1), (-1, 1), (2.5, 0)):
+            made = typedcall.ufunc(function, "mine")
+            found = made(numpy.ones(1, "int64"), number)
+            self.assertEqual(found.tolist(), [which])
+            made = typedcall.ufunc(function, "mine")
+            for one, other in itertools.product("bhilBHILefd", repeat=2):
+                try:
+                    made(numpy.ones(1, one), numpy.ones(1, other))
+                except TypeError:
+                    pass
+            self.assertEqual(repr(made(numpy.ones(1, "int64"), number)), repr(found))
+
+    def test_types_with_two_names_share_a_loop(self):
+        made = self.made()
+        before = made.ntypes
+        for one in "lq":
+            made(numpy.ones(2, one), numpy.ones(2, "float32"))
+        self.assertEqual((made.ntypes, len(set(made.types))), (before + 1, before + 1))
 
     def test_pickles_after_calls(self):
         made = typedcall.ufunc(getattr(module, "of ii ld dd"))

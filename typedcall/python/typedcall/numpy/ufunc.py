@@ -116,11 +116,11 @@ def ufunc(f: Any, name: str | None = None, *, signature: str | None = None) -> A
 
     The loops are in the order in which Python tries the overloads, but narrow types come before wide types, and ints
     before floats. There are also loops over 64-bit ints for narrower ints, and over doubles for floats. If a function
-    has no overloads, its bool parameters also have loops over doubles and complex numbers. These loops convert
-    elements as `f` does, and call `f` for an int that does not fit, so that its OverflowError is raised. Their
-    results are int64 and float64. If a call brings other types to a function with overloads, the loop of the overload
-    that Python chooses for them is added, or the call raises TypeError. All loops have as many arguments as the first overload, or as `signature`, such as
-    `(),()->()`.
+    has no overloads, its bool parameters also have loops over doubles and complex numbers. These loops convert elements
+    as `f` does, and call `f` for an int that does not fit, so that its OverflowError is raised. Their results are int64
+    and float64. If a call brings other types to a function with overloads, the loop of the overload that Python chooses
+    for them is added, or the call raises TypeError. All loops have as many arguments as the first overload, or as
+    `signature`, such as `(),()->()`.
 
     A function that takes buffers becomes a generalised ufunc, with a signature such as `(n)->()` for `*kd->d`. Each
     buffer is a row of an array. Rows with gaps are copied. `signature` declares in NumPy's notation which lengths are

@@ -104,7 +104,7 @@ class ufunc_memory {
   const inner_loop *functions() const { return functions_.data(); }
   void *const *data() const { return data_.data(); }
   const char *types() const { return types_.data(); }
-  std::size_t size() const { return functions_.size(); }
+  std::size_t size() const { return loops_.size(); }
 
   /// Adds the loops of `rows`; see make_ufunc(). `types` are NumPy's type numbers for each. On
   /// failure, returns false with an exception set. Throws std::bad_alloc.
@@ -120,28 +120,44 @@ class ufunc_memory {
       if (!(are_rows ? make_row_loop(row, arrays, &made) : make_loop(row, &made))) return false;
       append(std::move(made), types.substr(i * arrays, arrays));
     }
+    own_ = size();
     return true;
   }
 
   /// NumPy's resolver of types, for calls that bring types for which there is no loop. The planner
   /// is called with the inputs' type numbers, and with all type numbers of the loop that NumPy
   /// would choose, or None if NumPy would raise. It returns None to accept that, or a tuple of the
-  /// type numbers of another loop and, if this is a new one, its row. GIL: held.
+  /// type numbers of another loop and, if this is a new one, its row. GIL: held. If NumPy treats
+  /// numbers of Python differently from arrays, it chooses among the loops that the ufunc had at
+  /// first, so that results do not depend on earlier calls. If it would raise, the planner is
+  /// called as for arrays.
   int resolve(ufunc_fields *ufunc, int casting, array_fields **operands, PyObject *asked,
               descriptor_fields **found) {
     std::string brought, types;
-    if (!names_no_input(asked, ufunc->nin) || !read(operands, ufunc->nin, &brought)) {
+    bool is_mixed = false;
+    if (!names_no_input(asked, ufunc->nin) || !read(operands, ufunc->nin, &brought, &is_mixed)) {
       return usual(ufunc, casting, operands, asked, found);
     }
     try {
+      int status = -1;
+      if (is_mixed) {
+        status = usual(ufunc, casting, operands, asked, found);
+        if (status == 0 && !refuse_added(*ufunc, found)) return 0;
+        if (!PyErr_ExceptionMatches(PyExc_TypeError)) return -1;
+        status = -1;
+      }
+      // NumPy may accept arrays of the types of Python's numbers, so these have keys of their own.
+      const std::string key = is_mixed ? brought + kMixed : brought;
       {
         const std::lock_guard<std::mutex> held(lock_);
-        const auto known = chosen_.find(brought);
+        const auto known = chosen_.find(key);
         if (known != chosen_.end()) types = known->second;
       }
       if (types.empty()) {
-        const int status = usual(ufunc, casting, operands, nullptr, found);
-        if (!plan(ufunc, brought, status == 0 ? found : nullptr, &types)) return -1;
+        if (!is_mixed) status = usual(ufunc, casting, operands, nullptr, found);
+        if (!plan(ufunc, brought, key, status == 0 ? found : nullptr, &types)) return -1;
+      } else if (is_mixed) {
+        PyErr_Clear();
       }
     } catch (const std::bad_alloc &) {
       PyErr_NoMemory();
@@ -192,9 +208,32 @@ class ufunc_memory {
     return true;
   }
 
-  // Fills in the type numbers. Returns false if NumPy must choose: if it treats numbers of Python
-  // differently from arrays, or for types that are not numbers.
-  bool read(array_fields *const *operands, int count, std::string *numbers) const {
+  // If NumPy chose a loop that an earlier call brought, drops that choice, and returns true with
+  // TypeError set.
+  bool refuse_added(const ufunc_fields &ufunc, descriptor_fields **found) {
+    std::string types;
+    for (int i = 0; i < ufunc.nargs; ++i) types.push_back(static_cast<char>(found[i]->type_num));
+    {
+      const std::lock_guard<std::mutex> held(lock_);
+      const std::size_t at = place_of(types);
+      if (at < own_ || at == size()) return false;
+    }
+    for (int i = 0; i < ufunc.nargs; ++i) Py_CLEAR(found[i]);
+    PyErr_Format(PyExc_TypeError, "ufunc '%.200s' has no loop for these arrays and numbers",
+                 name.c_str());
+    return true;
+  }
+
+  // Returns the first loop over these types, or size(). The lock must be held.
+  std::size_t place_of(const std::string &types) const {
+    std::size_t at = 0;
+    while (at < size() && types_.compare(at * types.size(), types.size(), types) != 0) ++at;
+    return at;
+  }
+
+  // Fills in the type numbers, and whether NumPy treats some of the operands differently because
+  // they are numbers of Python. Returns false for types that are not numbers.
+  bool read(array_fields *const *operands, int count, std::string *numbers, bool *is_mixed) const {
     int weak = 0;
     for (int i = 0; i < count; ++i) {
       const array_fields *const array = operands[i];
@@ -205,11 +244,12 @@ class ufunc_memory {
           has_strong_scalars_ ? (array->flags & kWasPython) != 0 : array->dimension_count == 0;
       weak += is_weak ? 1 : 0;
     }
-    return weak == 0 || weak == count;
+    *is_mixed = weak > 0 && weak < count;
+    return true;
   }
 
-  bool plan(ufunc_fields *ufunc, const std::string &brought, descriptor_fields **numpys,
-            std::string *types) {
+  bool plan(ufunc_fields *ufunc, const std::string &brought, const std::string &key,
+            descriptor_fields **numpys, std::string *types) {
     std::string of_numpy;
     PyObject *kind = nullptr, *raised = nullptr, *traceback = nullptr;
     if (numpys == nullptr) {
@@ -246,21 +286,36 @@ class ufunc_memory {
     }
     // Nothing here runs Python code.
     const std::lock_guard<std::mutex> held(lock_);
-    if (row != nullptr && chosen_.find(brought) == chosen_.end()) {
+    if (row != nullptr && place_of(*types) == loops_.size()) {
       if (functions_.size() == functions_.capacity() && kMostBrought > 0) {
         PyErr_SetString(PyExc_TypeError, "too many different types for one ufunc");
         return false;
       }
+      const published arrays{this, ufunc};
       append(std::move(made), *types);
-      ufunc->functions = functions(), ufunc->data = data(), ufunc->types = this->types();
-      std::atomic_thread_fence(std::memory_order_release);
-      ufunc->ntypes = static_cast<int>(functions_.size());
     }
-    *types = chosen_.emplace(brought, *types).first->second;
+    *types = chosen_.emplace(key, *types).first->second;
     return true;
   }
 
+  // Tells NumPy where the arrays are. They may move even if there is no memory for a loop.
+  struct published {
+    const ufunc_memory *memory;
+    ufunc_fields *ufunc;
+
+    ~published() {
+      ufunc->functions = memory->functions(), ufunc->data = memory->data();
+      ufunc->types = memory->types();
+      std::atomic_thread_fence(std::memory_order_release);
+      ufunc->ntypes = static_cast<int>(memory->size());
+    }
+  };
+
   void append(made_loop made, const std::string &types) {
+    // An earlier call may have thrown std::bad_alloc.
+    functions_.resize(size());
+    data_.resize(size());
+    types_.resize(size() * types.size());
     functions_.push_back(made.function);
     data_.push_back(made.data());
     types_ += types;
@@ -348,7 +403,10 @@ class ufunc_memory {
   static constexpr std::size_t kMostBrought = 0;
 #endif
 
-  std::mutex lock_;  // not held while Python code runs
+  static constexpr char kMixed = '\x7f';  // no type number
+
+  std::mutex lock_;      // not held while Python code runs
+  std::size_t own_ = 0;  // the loops that no call brought
   object_ref shared_rows_;
   std::shared_ptr<const calling::overloads> shared_functions_;
   std::vector<made_loop> loops_;
