@@ -118,11 +118,9 @@ static inline int PyTypedcall_IsUsable(const PyTypedcall_Interface *interface) {
          interface->size >= PyTypedcall_INTERFACE_SIZE_1_0;
 }
 
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wattributes"  // a header needs noinline functions to be `inline`
 // Returns a new reference to `dict[name]`, or NULL. `dict` may be any object or NULL. Sets no
 // exception; postpones a KeyboardInterrupt. PyDict_GetItemString would call sys.unraisablehook.
-static inline TYPEDCALL_RARE PyObject *PyTC_Look(PyObject *dict, const char *name) {
+static inline TYPEDCALL_COLD PyObject *PyTC_Look(PyObject *dict, const char *name) {
   if (dict == NULL || !PyDict_Check(dict)) return NULL;
   // Comparing keys can run Python code, which can release the dictionary.
   Py_INCREF(dict);
@@ -161,7 +159,7 @@ static inline PyObject *PyTC_Existing(void) {
 
 /// Returns the calling interpreter's interface, or NULL if none is installed or it has another
 /// major version. Sets and clears no exception. GIL: held. Valid until the interpreter ends.
-static inline TYPEDCALL_RARE const PyTypedcall_Interface *PyTypedcall_Peek(void) {
+static inline TYPEDCALL_COLD const PyTypedcall_Interface *PyTypedcall_Peek(void) {
   if (!TYPEDCALL_IS_SUPPORTED) return NULL;
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
   const PyTypedcall_Interface *interface = NULL;
@@ -174,6 +172,5 @@ static inline TYPEDCALL_RARE const PyTypedcall_Interface *PyTypedcall_Peek(void)
   PyTypedcall_RestoreError(saved);
   return PyTypedcall_IsUsable(interface) ? interface : NULL;
 }
-#pragma GCC diagnostic pop
 
 #endif  // TYPEDCALL_CORE_INTERFACE_H_

@@ -99,6 +99,7 @@ static inline TYPEDCALL_RARE const PyTypedcall_Interface *PyTC_Arrived(void *sta
 
 #endif
 
+// True if `interface` is a placeholder.
 static inline int PyTC_IsAwaited(const PyTypedcall_Interface *interface) {
   return (const char *)interface->state + offsetof(PyTypedcall_Placeholder, interface) ==
          (const char *)interface;

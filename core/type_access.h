@@ -139,6 +139,7 @@ static inline int PyTC_GetReferent(PyObject *reference, PyObject **object) {
 #endif
 }
 
+// True if only the caller has a reference to `type`.
 static inline int PyTC_IsUnshared(PyTypeObject *type) {
 #if defined(Py_LIMITED_API) && !defined(Py_TARGET_ABI3T)
   // The headers of 3.12 read 64 bits of the object, but from 3.14 on the count is the lower half.

@@ -5,6 +5,7 @@
 
 #include "core/types/metaclass.h"
 
+// Sets TypeError. Always returns -1.
 static inline TYPEDCALL_COLD int PyTC_CannotCombine(PyTypeObject *metaclass, const char *reason) {
   char name[PyTC_NAME_SIZE];
   PyErr_Format(PyExc_TypeError,
