@@ -146,6 +146,23 @@ class Calls(unittest.TestCase):
                     pass
             self.assertEqual(repr(made(numpy.ones(1, "int64"), number)), repr(found))
 
+    def test_ints_beside_ints_are_no_floats(self):
+        made = typedcall.ufunc(numbered("bH->l", "bI->l", "if->l", "IH->l"), "mine")
+        self.assertEqual(made(3, numpy.array([-5, 200])).tolist(), [100, 0])
+        self.assertEqual(made(numpy.array([3, 2**40]), 200).tolist(), [0, 100])
+        made = typedcall.ufunc(numbered("bH->l", "bI->h", "if->h", "IH->?"), "mine")
+        with self.assertRaisesRegex(TypeError, "l, l depends on the values"):
+            made(3, numpy.array([-5, 200]))
+
+    def test_floats_of_python_have_the_type_of_the_array_beside(self):
+        made = typedcall.ufunc(numbered("ff->l", "dd->l"), "mine")
+        before = made.ntypes
+        # An int that is too large for int64 beside an array is an object before NumPy 2.
+        for number in (2.5, 2, 2**70 if numpy.__version__ >= "2" else 3):
+            self.assertEqual(made(numpy.ones(1, "float32"), number).tolist(), [0])
+            self.assertEqual(made(numpy.ones(1), number).tolist(), [1])
+        self.assertEqual(made.ntypes, before)
+
     def test_types_with_two_names_share_a_loop(self):
         made = self.made()
         before = made.ntypes

@@ -24,7 +24,12 @@ __all__ = ["Loop", "Loops", "Planner", "arrays_of", "has_dtype"]
 _MANY, _MOST_STEPS = 64, 4
 # The types as which a loop sees elements that its conversions do not take. NumPy casts them first.
 _NARROWER = {"g": "d", "Zg": "Zd"}
-_WHOLE = {"unsigned": "signed"}
+
+
+def _whole_kind(letters: str) -> str:
+    """Returns the kind of a number. Unsigned ints have that of signed ones."""
+    kind = kind_of(letters)
+    return "signed" if kind == "unsigned" else kind
 
 
 def arrays_of(entry: Entry) -> list[str]:
@@ -243,19 +248,19 @@ class Planner:
         numbers = [each for each in results if has_dtype(each)]
         if not numbers:
             return None
-        is_mixed = len({_WHOLE.get(kind_of(each), kind_of(each)) for each in numbers}) > 1
+        is_mixed = len(set(map(_whole_kind, numbers))) > 1
         return Loop(first or self._entries[0], (*inputs, _result(numbers, own and own.letters[-1])), True,
                     first is None, tuple(dict.fromkeys(numbers)) if is_mixed else ())
 
-    def for_calls(self, function: Any) -> Callable[[bytes, bytes | None], Any] | None:
+    def for_calls(self, function: Any) -> Callable[[bytes, bytes | None, bytes], Any] | None:
         """Returns the planner for make_ufunc(), or None if a function has no overloads: NumPy's casts are right then."""
         if len(self._among) < 2:
             return None
 
-        def plan(brought: bytes, of_numpy: bytes | None) -> tuple[Any, ...] | None:
+        def plan(brought: bytes, of_numpy: bytes | None, weak: bytes) -> tuple[Any, ...] | None:
             given = _letters_of(brought)
             numpys = None if of_numpy is None else _letters_of(of_numpy[:-1])
-            if numpys is not None and self._is_right(given, numpys):
+            if numpys is not None and self._is_right(given, numpys, weak):
                 return None
             loop = self.loop(given)
             if numpys is None and given not in self._left_out and (loop is None or self._loses_digits(given, loop)):
@@ -277,17 +282,21 @@ class Planner:
     def _loses_digits(given: tuple[str, ...], loop: Loop) -> bool:
         return any(each in _NARROWER and each != letters for each, letters in zip(given, loop.letters))
 
-    def _is_right(self, given: tuple[str, ...], numpys: tuple[str, ...]) -> bool:
-        """True if the loop that NumPy would use does what Python does for arrays of the types `given`."""
+    def _is_right(self, given: tuple[str, ...], numpys: tuple[str, ...], weak: bytes) -> bool:
+        """True if the loop that NumPy would use does what Python does for arrays of the types `given`. NumPy converts
+        `weak` arguments, numbers of Python, as Python does. They have the loop's type if that is of their kind."""
+        weak = weak or bytes(len(given))
+        given = tuple([letters if is_weak and _whole_kind(each) == _whole_kind(letters) else each
+                       for each, letters, is_weak in zip(given, numpys, weak)])
         loop = self._by_types.get(numpys)
         if loop is None or loop.results and given != numpys:
             return False
-        casts = all(map(_casts_as_python, given, numpys))
+        casts = all([is_weak or _casts_as_python(each, letters)
+                     for each, letters, is_weak in zip(given, numpys, weak)])
         steps = self._overloads.steps(list(given), [_kind(letters).range for letters in given], self._most)
         if not loop.converts:
             return casts and len(steps) == 1 and all(steps[0].fits) and (
                 self._by_row.get(self._among[steps[0].overload][0]) is loop.entry)
         same = self._overloads.steps(list(numpys), [_kind(letters).range for letters in numpys], self._most)
-        keeps_kinds = all(kind_of(one) == kind_of(other) or {kind_of(one), kind_of(other)} == {"signed", "unsigned"}
-                          for one, other in zip(given, numpys))
+        keeps_kinds = list(map(_whole_kind, given)) == list(map(_whole_kind, numpys))
         return casts and keeps_kinds and [each.overload for each in steps] == [each.overload for each in same]

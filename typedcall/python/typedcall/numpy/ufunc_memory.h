@@ -129,35 +129,37 @@ class ufunc_memory {
   /// would choose, or None if NumPy would raise. It returns None to accept that, or a tuple of the
   /// type numbers of another loop and, if this is a new one, its row. GIL: held. If NumPy treats
   /// numbers of Python differently from arrays, it chooses among the loops that the ufunc had at
-  /// first, so that results do not depend on earlier calls. If it would raise, the planner is
-  /// called as for arrays.
+  /// first, so that results do not depend on earlier calls. The planner is then also given which
+  /// inputs are such numbers.
   int resolve(ufunc_fields *ufunc, int casting, array_fields **operands, PyObject *asked,
               descriptor_fields **found) {
-    std::string brought, types;
-    bool is_mixed = false;
-    if (!names_no_input(asked, ufunc->nin) || !read(operands, ufunc->nin, &brought, &is_mixed)) {
+    std::string brought, weak, types;
+    if (!names_no_input(asked, ufunc->nin) || !read(operands, ufunc->nin, &brought, &weak)) {
       return usual(ufunc, casting, operands, asked, found);
     }
     try {
+      std::string key = brought;
       int status = -1;
-      if (is_mixed) {
+      if (!weak.empty()) {
         status = usual(ufunc, casting, operands, asked, found);
-        if (status == 0 && !refuse_added(*ufunc, found)) return 0;
-        if (!PyErr_ExceptionMatches(PyExc_TypeError)) return -1;
-        status = -1;
+        if (status == 0 && refuse_added(*ufunc, found)) status = -1;
+        key += weak;
+        for (int i = 0; status == 0 && i < ufunc->nargs; ++i) {
+          key += static_cast<char>(found[i]->type_num);
+        }
       }
-      // NumPy may accept arrays of the types of Python's numbers, so these have keys of their own.
-      const std::string key = is_mixed ? brought + kMixed : brought;
       {
         const std::lock_guard<std::mutex> held(lock_);
         const auto known = chosen_.find(key);
         if (known != chosen_.end()) types = known->second;
       }
       if (types.empty()) {
-        if (!is_mixed) status = usual(ufunc, casting, operands, nullptr, found);
-        if (!plan(ufunc, brought, key, status == 0 ? found : nullptr, &types)) return -1;
-      } else if (is_mixed) {
+        if (weak.empty()) status = usual(ufunc, casting, operands, nullptr, found);
+        if (!plan(ufunc, brought, weak, key, status == 0 ? found : nullptr, &types)) return -1;
+      } else if (!weak.empty()) {
+        if (status != 0 && !PyErr_ExceptionMatches(PyExc_TypeError)) return -1;
         PyErr_Clear();
+        for (int i = 0; status == 0 && i < ufunc->nargs; ++i) Py_CLEAR(found[i]);
       }
     } catch (const std::bad_alloc &) {
       PyErr_NoMemory();
@@ -231,10 +233,11 @@ class ufunc_memory {
     return at;
   }
 
-  // Fills in the type numbers, and whether NumPy treats some of the operands differently because
-  // they are numbers of Python. Returns false for types that are not numbers.
-  bool read(array_fields *const *operands, int count, std::string *numbers, bool *is_mixed) const {
-    int weak = 0;
+  // Fills in the type numbers and, if NumPy treats some of the operands differently because they
+  // are numbers of Python, a 1 for each of these and a 0 for each other. Returns false for types
+  // that are not numbers.
+  bool read(array_fields *const *operands, int count, std::string *numbers,
+            std::string *weak) const {
     for (int i = 0; i < count; ++i) {
       const array_fields *const array = operands[i];
       const int number = array != nullptr ? array->descriptor->type_num : -1;
@@ -242,14 +245,14 @@ class ufunc_memory {
       numbers->push_back(static_cast<char>(number));
       const bool is_weak =
           has_strong_scalars_ ? (array->flags & kWasPython) != 0 : array->dimension_count == 0;
-      weak += is_weak ? 1 : 0;
+      weak->push_back(is_weak ? '\1' : '\0');
     }
-    *is_mixed = weak > 0 && weak < count;
+    if (weak->find('\0') == weak->npos || weak->find('\1') == weak->npos) weak->clear();
     return true;
   }
 
-  bool plan(ufunc_fields *ufunc, const std::string &brought, const std::string &key,
-            descriptor_fields **numpys, std::string *types) {
+  bool plan(ufunc_fields *ufunc, const std::string &brought, const std::string &weak,
+            const std::string &key, descriptor_fields **numpys, std::string *types) {
     std::string of_numpy;
     PyObject *kind = nullptr, *raised = nullptr, *traceback = nullptr;
     if (numpys == nullptr) {
@@ -261,8 +264,9 @@ class ufunc_memory {
       Py_CLEAR(numpys[i]);
     }
     const object_ref answer = object_ref::steal(PyObject_CallFunction(
-        planner_.get(), "y#y#", brought.data(), static_cast<Py_ssize_t>(brought.size()),
-        numpys != nullptr ? of_numpy.data() : nullptr, static_cast<Py_ssize_t>(of_numpy.size())));
+        planner_.get(), "y#y#y#", brought.data(), static_cast<Py_ssize_t>(brought.size()),
+        numpys != nullptr ? of_numpy.data() : nullptr, static_cast<Py_ssize_t>(of_numpy.size()),
+        weak.data(), static_cast<Py_ssize_t>(weak.size())));
     const char *numbers = of_numpy.data();
     Py_ssize_t size = static_cast<Py_ssize_t>(of_numpy.size());
     PyObject *row = nullptr;
@@ -402,8 +406,6 @@ class ufunc_memory {
 #else
   static constexpr std::size_t kMostBrought = 0;
 #endif
-
-  static constexpr char kMixed = '\x7f';  // no type number
 
   std::mutex lock_;      // not held while Python code runs
   std::size_t own_ = 0;  // the loops that no call brought
