@@ -6,7 +6,6 @@
 #ifndef TYPEDCALL_CORE_RENDEZVOUS_H_
 #define TYPEDCALL_CORE_RENDEZVOUS_H_
 
-#include "core/compiler.h"
 #include "core/lazy_import.h"
 
 #if TYPEDCALL_IS_SUPPORTED  // otherwise core/lazy_import.h defines PyTypedcall_Import
