@@ -20,7 +20,7 @@ SWITCHES = {
     "typedcall/calling/entry.h": 1,
     "typedcall/loop.h": 1,
     "typedcall/python/typedcall/native/signatures.h": 2,
-    "typedcall/python/typedcall/numpy/ufunc_memory.h": 1,
+    "typedcall/python/typedcall/numpy/made_loop.h": 1,
 }
 
 

@@ -11,7 +11,7 @@ from typing import Any, Callable, NamedTuple
 from typedcall.calling.choose import rows_to_rank
 from typedcall.numpy.gufuncs import MOST_WIDE_LOOPS, TRUTHS, RowLoop
 from typedcall.numpy.loop_order import in_order
-from typedcall.record.choice import Kind, Overloads, rank_of_kind
+from typedcall.record.choice import Kind, Overloads, Step, rank_of_kind
 from typedcall.record.codes import CODES, describe, kind_of, letters_for, range_of
 from typedcall.record.records import Entry
 from typedcall.sources.numpy_ import dtype_of
@@ -96,6 +96,10 @@ def _kind(letters: str) -> Kind:
         return Kind("BOOL", (0, 1))
     names = {"f": "C_FLOAT", "d": "FLOAT", "g": "FLOAT", "Zf": "C_COMPLEX"}
     return Kind(names.get(letters, "COMPLEX"))
+
+
+def _ranges(given: tuple[str, ...]) -> list[tuple[int, int]]:
+    return [_kind(letters).range for letters in given]
 
 
 @functools.cache
@@ -220,16 +224,18 @@ class Planner:
         order = {id(entry): at for at, entry in enumerate(self._entries)}
         return in_order(sorted(loops, key=lambda loop: order[id(loop.entry)]))
 
+    def _steps(self, given: tuple[str, ...]) -> list[Step]:
+        return self._overloads.steps(list(given), _ranges(given), self._most)
+
     def loop(self, given: tuple[str, ...]) -> Loop | None:
         """Returns the loop for arrays of these types, or None if Python has no overload for them. The loop may be over
         types to which NumPy casts the arrays first."""
-        ranges = [_kind(letters).range for letters in given]
-        steps = self._overloads.steps(list(given), ranges, self._most)
+        steps = self._steps(given)
         if not steps:
             return None
         tried = [self._among[step.overload][0] for step in steps]
         first, own = self._by_row.get(tried[0]), self._own.get(given)
-        possible = self._overloads.reachable(steps, ranges) or steps[:1]
+        possible = self._overloads.reachable(steps, _ranges(given)) or steps[:1]
         # Results of Python may not fit the array. They raise then.
         called = [step for step in possible if self._among[step.overload][0] in self._by_row]
         results = [self._results[step.overload] for step in called or possible]
@@ -293,10 +299,10 @@ class Planner:
             return False
         casts = all([is_weak or _casts_as_python(each, letters)
                      for each, letters, is_weak in zip(given, numpys, weak)])
-        steps = self._overloads.steps(list(given), [_kind(letters).range for letters in given], self._most)
+        steps = self._steps(given)
         if not loop.converts:
             return casts and len(steps) == 1 and all(steps[0].fits) and (
                 self._by_row.get(self._among[steps[0].overload][0]) is loop.entry)
-        same = self._overloads.steps(list(numpys), [_kind(letters).range for letters in numpys], self._most)
+        same = self._steps(numpys)
         keeps_kinds = list(map(_whole_kind, given)) == list(map(_whole_kind, numpys))
         return casts and keeps_kinds and [each.overload for each in steps] == [each.overload for each in same]
