@@ -149,22 +149,24 @@ class Imports:
     """.replace("FRONT", self.front))
 
 
-class Pybind11(Imports, unittest.TestCase):
-    front, spoiled = "with_pybind11", SPOILED
+class Bindings(Imports):
+    """Modules of a C++ library."""
+
+    spoiled = SPOILED
 
     @classmethod
     def setUpClass(cls):
-        bound("pybind11", cls.front)
-        bound("pybind11", cls.front + "_required", "REQUIRED")
+        library = cls.front.replace("with_", "")
+        bound(library, cls.front)
+        bound(library, cls.front + "_required", "REQUIRED")
 
 
-class Nanobind(Imports, unittest.TestCase):
-    front, spoiled = "with_nanobind", SPOILED
+class Pybind11(Bindings, unittest.TestCase):
+    front = "with_pybind11"
 
-    @classmethod
-    def setUpClass(cls):
-        bound("nanobind", cls.front)
-        bound("nanobind", cls.front + "_required", "REQUIRED")
+
+class Nanobind(Bindings, unittest.TestCase):
+    front = "with_nanobind"
 
 
 class Cython(Imports, unittest.TestCase):
