@@ -18,6 +18,7 @@ from typedcall.calling.api import (
 from typedcall.record.records import Entry, Flags, parse_signature
 
 if TYPE_CHECKING:
+    from typedcall.calling.explain import explain
     from typedcall.calling.tag_modules import load_tags, tag_module
     from typedcall.includes import get_cmake_dir, get_include, get_pkgconfig_dir, get_source
     from typedcall.numpy.ufunc import ufunc
@@ -43,6 +44,7 @@ __all__ = [
     "ctypes_function",
     "cython_declarations",
     "entries",
+    "explain",
     "export_to_cython",
     "get_cmake_dir",
     "get_include",
@@ -69,6 +71,7 @@ _LAZY = {
     "cffi_function": "sinks.cffi",
     "ctypes_function": "sinks.ctypes",
     "cython_declarations": "sinks.cython",
+    "explain": "calling.explain",
     "export_to_cython": "sinks.cython",
     "get_cmake_dir": "includes",
     "get_include": "includes",

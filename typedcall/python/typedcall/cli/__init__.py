@@ -21,7 +21,7 @@ __all__ = ["CommandError", "main", "suggestion"]
 #: if a function crashed, NOTHING if no function could be shown or verified.
 FOUND, ERROR, CRASHED, NOTHING = 1, 2, 3, 4
 
-_COMMANDS = ("show", "verify", "doctor", "bench")
+_COMMANDS = ("show", "verify", "explain", "doctor", "bench")
 
 
 class CommandError(Exception):
@@ -116,6 +116,11 @@ def _parser() -> argparse.ArgumentParser:
         "--time-limit", type=_positive, metavar="SECONDS", default=60,
         help="limit for each call, unless --in-process (60)",
     )
+    explain = command(
+        "explain", "Say which overload is called for arguments of given types, and why no other.", "MODULE:NAME"
+    )
+    explain.add_argument("given", nargs="*", metavar="TYPE", help="int64, float32, str, uint8[], ... or a Python literal")
+    explain.add_argument("--sink", default="python", help="the caller: python (default), numpy, numba, jax, duckdb, ...")
     command("doctor", "Report what this interpreter supports and what is installed.", None)
     bench = command("bench", "More: measure every way to call a function.", "MODULE:NAME")
     bench.add_argument("--signature", help="signature to measure, if the function offers several")
@@ -153,7 +158,7 @@ def _run(options: argparse.Namespace) -> int:
     if _print_path(options):
         return 0
     if options.command is None:
-        raise CommandError("name a command: show, verify, doctor or bench (see --help)")
+        raise CommandError("name a command: show, verify, explain, doctor or bench (see --help)")
     # `python -m` puts the current folder on the path; the installed script must do so itself.
     if "" not in sys.path and os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())

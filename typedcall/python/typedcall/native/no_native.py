@@ -10,7 +10,7 @@ import sys
 from typing import Any
 
 __all__ = ["ABI_MASK", "CASTINGS", "FLAGS", "HANDLED", "MANDATORY_MASK", "PLACES", "TYPE_CODES", "WHY_NOTHING", "TypedFunction", "answers",
-           "are_equivalent", "describe", "entries", "find", "in_order", "kept_by", "parse_signature", "rank", "select", "tag", "untag"]
+           "are_equivalent", "describe", "entries", "find", "in_order", "kept_by", "kind_of", "parse_signature", "rank", "select", "tag", "untag"]
 
 #: The reason why no function has entries.
 WHY_NOTHING = ("this installation of typedcall has no extension module, as wheels for 64-bit Linux have (this is "
@@ -215,6 +215,11 @@ def kept_by(callable: Any, /) -> None:
 
 
 def rank(kind: str, letters: str, /) -> int | None:
+    """Always raises TypeError."""
+    raise TypeError(WHY_NOTHING)
+
+
+def kind_of(object: Any, /) -> str:
     """Always raises TypeError."""
     raise TypeError(WHY_NOTHING)
 

@@ -10,6 +10,7 @@
 #include <iterator>
 #include <vector>
 
+#include "typedcall/convert/kind_of.h"
 #include "typedcall/entry_view.h"
 #include "typedcall/native_callable.h"
 #include "typedcall/overload_choice.h"
@@ -208,6 +209,10 @@ inline PyObject *rank(const char *kind, const char *letters) {
   return PyLong_FromLong(found);
 }
 
+inline const char *kind_of(PyObject *object) {
+  return kind_names[typedcall::internal::kind_of(object)];
+}
+
 inline PyObject *in_order(PyObject *columns, std::size_t rows, std::size_t most) {
   if (!PyTuple_Check(columns)) return PyErr_Format(PyExc_TypeError, "columns must be a tuple");
   const auto count = static_cast<std::size_t>(PyTuple_GET_SIZE(columns));
@@ -262,6 +267,10 @@ inline bool answers(const char *offered, const char *asked) {
           "rank", positional("kind"), positional("letters"),                                      \
           "How well a value of a kind in KINDS suits a parameter, 0 being best; None if it "      \
           "does not. Not for pointers and buffers, which are tried."),                            \
+      def<typedcall::python::kind_of>(                                                            \
+          "kind_of", positional("object"),                                                        \
+          "The kind of an object, from typedcall/overload_choice.h. Runs no Python code. An "     \
+          "object with nothing but `__complex__` is OTHER."),                                     \
       def<typedcall::python::in_order>(                                                           \
           "in_order", positional("columns"), positional("rows"), positional("most"),              \
           "The indices of the first `most` overloads that Python tries, in its order. Each "      \

@@ -258,6 +258,21 @@ class Planner:
         return Loop(first or self._entries[0], (*inputs, _result(numbers, own and own.letters[-1])), True,
                     first is None, tuple(dict.fromkeys(numbers)) if is_mixed else ())
 
+    @staticmethod
+    def _checked(given: tuple[str, ...], loop: Loop | None) -> Loop:
+        """Raises TypeError if there is no loop, or no array for its results."""
+        if loop is None:
+            raise TypeError(f"no overload takes {few(given)}")
+        if loop.results:
+            raise TypeError(f"which overload is called for {few(given)} depends on the values, and there is no array "
+                            f"for all of its results, {few(loop.results)}; cast the arrays to an overload's types")
+        return loop
+
+    def planned(self, numbers: tuple[int, ...]) -> Loop:
+        """Returns the loop for arrays of these types, by NumPy's type numbers. Raises TypeError as a call would."""
+        given = _letters_of(bytes(numbers))
+        return self._checked(given, self.loop(given))
+
     def for_calls(self, function: Any) -> Callable[[bytes, bytes | None, bytes], Any] | None:
         """Returns the planner for make_ufunc(), or None if a function has no overloads: NumPy's casts are right then."""
         if len(self._among) < 2:
@@ -271,11 +286,7 @@ class Planner:
             loop = self.loop(given)
             if numpys is None and given not in self._left_out and (loop is None or self._loses_digits(given, loop)):
                 return None  # NumPy says why
-            if loop is None:
-                raise TypeError(f"no overload takes {few(given)}")
-            if loop.results:
-                raise TypeError(f"which overload is called for {few(given)} depends on the values, and there is no array "
-                                f"for all of its results, {few(loop.results)}; cast the arrays to an overload's types")
+            loop = self._checked(given, loop)
             types = bytes([dtype_of(letters).num for letters in loop.letters])
             known = self._by_types.get(loop.letters[:-1])
             if known is not None and known.letters == loop.letters:

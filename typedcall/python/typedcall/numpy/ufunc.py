@@ -20,7 +20,7 @@ from typedcall.tools.foreign import few, import_path, name_of, text_attribute, t
 from typedcall.tools.locks import RenewedLock
 from typedcall.tools.parameters import by_position
 
-__all__ = ["dtype_of", "ufunc"]
+__all__ = ["dtype_of", "plan_of", "ufunc", "why_no_numbers"]
 
 # Ufuncs, by the id of their function and by `signature`; protected by the lock. A ufunc's `__name__` is its path below
 # typedcall.ufuncs.
@@ -60,7 +60,8 @@ def _lengthless(arguments: list[str], result: str) -> str:
             f"signature='{core}->{outs}'")
 
 
-def _no_numbers(entry: Entry) -> str:
+def why_no_numbers(entry: Entry) -> str:
+    """Returns the reason why no loop of numbers can call the entry, or ""."""
     written_to = _written_to(*entry.python_types())
     if written_to:
         return written_to
@@ -84,7 +85,7 @@ def _loops(function: Any, core: Core | None) -> tuple[Loops, Planner | None]:
         if has_buffers(entry):
             return why_no_rows(entry, core)
         if core is None or core == core_of(entry):
-            return _no_numbers(entry)
+            return why_no_numbers(entry)
         if any(core[0] + core[1]):
             return "has no buffers, but the signature has"
         return f"takes {len(core_of(entry)[0])} numbers, not {len(core[0])}"
@@ -104,6 +105,16 @@ def _loops(function: Any, core: Core | None) -> tuple[Loops, Planner | None]:
         return Loops(in_order([Loop(entry, tuple(arrays_of(entry))) for entry in entries])), None
     planner = Planner([entry for entry in found if len(core_of(entry)[0]) == count], entries, takes_truth)
     return planner.loops, planner
+
+
+def plan_of(f: Any, dtypes: list[Any]) -> str:
+    """Returns the code of the result's type for arrays of these types. Raises TypeError as a call would."""
+    loops, planner = _loops(f, None)
+    if planner is None:
+        raise TypeError("the ufunc has loops of rows, of which NumPy takes the first to which it can cast the arrays")
+    if len(dtypes) != len(loops.loops[0].inputs):
+        raise TypeError(f"the ufunc takes {len(loops.loops[0].inputs)} arrays, not {len(dtypes)}")
+    return planner.planned(tuple([each.num for each in dtypes])).letters[-1]
 
 
 def ufunc(f: Any, name: str | None = None, *, signature: str | None = None) -> Any:

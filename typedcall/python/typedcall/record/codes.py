@@ -15,7 +15,7 @@ except ModuleNotFoundError as error:  # an existing module that cannot be loaded
 
 __all__ = [
     "ABI_MASK", "CASTINGS", "CODES", "Code", "FLAGS", "HANDLED", "MANDATORY_MASK", "PLACES", "WHY_NOTHING", "answers", "are_equivalent",
-    "c_letters", "describe", "has_error_value", "in_order", "is_buffer", "is_const", "is_place", "kind_of", "letters_for",
+    "c_letters", "describe", "has_error_value", "in_order", "is_buffer", "is_const", "is_place", "kind_of", "kind_of_object", "letters_for",
     "parse_signature", "pointee", "range_of", "rank", "type_of",
 ]
 
@@ -36,6 +36,8 @@ are_equivalent = _native.are_equivalent
 describe = _native.describe
 in_order = _native.in_order
 rank = _native.rank
+#: The kind of an object, from typedcall/overload_choice.h.
+kind_of_object = _native.kind_of
 #: Like type(), but makes a static type ready, because Python cannot use a type on which PyType_Ready was never called.
 type_of: Callable[[object], type] = getattr(_native, "type_of", type)
 

@@ -6,13 +6,13 @@ from typing import Any, NamedTuple
 
 from typedcall.calling.choose import extension_of, is_alone, offered, rows_to_rank, usable
 from typedcall.record.choice import Kind, steps_of_kinds
-from typedcall.record.codes import CODES, describe, kind_of
+from typedcall.record.codes import CODES, describe, kind_of, letters_for
 from typedcall.record.records import Entry, Flags
 from typedcall.tools.foreign import few, name_of
 from typedcall.tools.locks import RenewedLock
 from typedcall.tools.parameters import MISSING, by_position, constant_of, parameters_of
 
-__all__ = ["elementwise"]
+__all__ = ["elementwise", "obstacle", "plan_of"]
 
 _TARGET = "typedcall_elementwise"
 _NAMES = {"bool": "bool", "signed": "int", "unsigned": "uint", "floating": "float"}
@@ -55,7 +55,7 @@ def _dtype(letters: str) -> str:
     return "bool" if kind == "bool" else f"{_NAMES[kind]}{8 * size}"
 
 
-def _obstacle(entry: Entry, pure: bool) -> str:
+def obstacle(entry: Entry, pure: bool) -> str:
     """Returns the reason why XLA cannot call the entry, or ""."""
     arguments, result = entry.python_types()
     if not arguments or result == "v":
@@ -70,7 +70,7 @@ def _obstacle(entry: Entry, pure: bool) -> str:
 
 def _overloads(f: Any, pure: bool) -> list[_Overload]:
     found = offered(f)
-    entries = usable(f, "JAX", lambda entry: _obstacle(entry, pure), found)
+    entries = usable(f, "JAX", lambda entry: obstacle(entry, pure), found)
     known = _known.get(id(f))
     if known is not None and known[1] == entries:
         return known[2]
@@ -99,6 +99,19 @@ def _kind(array: Any) -> Kind:
     if jnp.issubdtype(array.dtype, jnp.floating):
         return Kind("FLOAT" if array.weak_type or array.dtype.itemsize > 4 else "C_FLOAT")
     return Kind("COMPLEX" if jnp.issubdtype(array.dtype, jnp.complexfloating) else "OTHER")
+
+
+def plan_of(f: Any, arrays: list[Any]) -> str:
+    """Returns the code of the result's type for arrays of these types, of which only the types are read. Raises TypeError
+    as a call would. Registers nothing."""
+    import numpy
+
+    found = offered(f)
+    entries = usable(f, "JAX", lambda entry: obstacle(entry, True), found)
+    overloads = [_Overload(signature, *describe(signature, flags)[:2], "", 0 if address else -1)
+                 for signature, flags, address in rows_to_rank(found, entries)]
+    dtype = numpy.dtype(_choose(f, overloads, arrays)[1])
+    return letters_for({name: kind for kind, name in _NAMES.items()}[dtype.name.rstrip("0123456789")], dtype.itemsize)
 
 
 def _completed(f: Any, overloads: list[_Overload], count: int) -> list[tuple[_Overload, list[Any]]]:
