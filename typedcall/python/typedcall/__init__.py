@@ -18,8 +18,8 @@ from typedcall.calling.api import (
 from typedcall.record.records import Entry, Flags, parse_signature
 
 if TYPE_CHECKING:
-    from typedcall.calling.explain import explain
     from typedcall.calling.tag_modules import load_tags, tag_module
+    from typedcall.explaining.explanation import explain
     from typedcall.includes import get_cmake_dir, get_include, get_pkgconfig_dir, get_source
     from typedcall.numpy.ufunc import ufunc
     from typedcall.pypy.acceleration import accelerate, restore
@@ -71,7 +71,7 @@ _LAZY = {
     "cffi_function": "sinks.cffi",
     "ctypes_function": "sinks.ctypes",
     "cython_declarations": "sinks.cython",
-    "explain": "calling.explain",
+    "explain": "explaining.explanation",
     "export_to_cython": "sinks.cython",
     "get_cmake_dir": "includes",
     "get_include": "includes",

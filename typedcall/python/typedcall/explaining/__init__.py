@@ -1,0 +1,1 @@
+"""Explains, for a person, which overload a caller takes."""
