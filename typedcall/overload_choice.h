@@ -8,6 +8,7 @@
 #ifndef TYPEDCALL_OVERLOAD_CHOICE_H_
 #define TYPEDCALL_OVERLOAD_CHOICE_H_
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "typedcall/signature/native_type.h"
@@ -119,6 +120,37 @@ PyNative_INLINE enum PyNativeRank PyNativeChoice_Rank(uint64_t row,
 PyNative_INLINE int PyNativeChoice_LosesPrecision(PyNativeType type) {
   const enum PyNativeKind kind = PyNativeType_Kind(type);
   return kind == PyNativeKind_FLOATING || kind == PyNativeKind_COMPLEX;
+}
+
+/// True if an overload with the ranks `one` is at least as good for each of `nargs` arguments as an
+/// overload with the ranks `other`, and better for at least one. Source: docs/ABI.md, 8.8.
+PyNative_INLINE int PyNativeChoice_IsBetter(const unsigned char *one, const unsigned char *other,
+                                            size_t nargs) {
+  int is_different = 0;
+  for (size_t i = 0; i < nargs; ++i) {
+    if (one[i] > other[i]) return 0;
+    is_different |= one[i] != other[i];
+  }
+  return is_different;
+}
+
+/// Among the `count` overloads whose worst rank is that of overload `at`, returns the first that no
+/// other is better than. No overload before `at` may have that worst rank. The ranks of overload
+/// `i` are at `ranks + i * width`; `nargs` of them are used. Source: docs/ABI.md, 8.8.
+PyNative_INLINE size_t PyNativeChoice_FirstUnbeaten(const unsigned char *worst,
+                                                    const unsigned char *ranks, size_t count,
+                                                    size_t width, size_t nargs, size_t at) {
+  for (const unsigned char equal = worst[at];; ++at) {
+    size_t other = at;
+    if (worst[at] != equal) continue;
+    for (other = 0; other < count; ++other) {
+      if (worst[other] == equal &&
+          PyNativeChoice_IsBetter(ranks + other * width, ranks + at * width, nargs)) {
+        break;
+      }
+    }
+    if (other == count) return at;
+  }
 }
 
 #endif  // TYPEDCALL_OVERLOAD_CHOICE_H_

@@ -50,7 +50,20 @@ static int check_choice(void) {
   return 0;
 }
 
+static int check_comparison(void) {
+  const unsigned char worst[] = {3, 2, 3, 3};
+  const unsigned char ranks[] = {3, 3, 9, 2, 1, 9, 3, 1, 9, 1, 3, 9};
+  if (PyNativeChoice_IsBetter(ranks, ranks, 2)) return 18;
+  if (PyNativeChoice_IsBetter(ranks + 6, ranks + 9, 2)) return 19;
+  if (!PyNativeChoice_IsBetter(ranks + 6, ranks, 2)) return 20;
+  if (PyNativeChoice_FirstUnbeaten(worst, ranks, 4, 3, 2, 0) != 2) return 21;
+  if (PyNativeChoice_FirstUnbeaten(worst, ranks, 4, 3, 2, 1) != 1) return 22;
+  if (PyNativeChoice_FirstUnbeaten(worst, ranks, 4, 3, 0, 0) != 0) return 23;
+  return 0;
+}
+
 int main(void) {
-  const int failed = check_view();
-  return failed != 0 ? failed : check_choice();
+  int failed = check_view();
+  if (failed == 0) failed = check_choice();
+  return failed != 0 ? failed : check_comparison();
 }

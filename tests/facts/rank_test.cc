@@ -14,7 +14,6 @@
 
 namespace {
 
-using typedcall::conversion_rank;
 using typedcall_test::Ref;
 using typedcall_test::Scope;
 
@@ -53,19 +52,8 @@ constexpr Example kExamples[] = {
     {PyNativeArgumentKind_OTHER, "type('Integer', (), {'__int__': number})()"},
 };
 
-PyNativeRank RankOf(conversion_rank rank) {
-  switch (rank) {
-    case conversion_rank::exact:
-      return PyNativeRank_EXACT;
-    case conversion_rank::subclass:
-      return PyNativeRank_NEAR;
-    case conversion_rank::safe:
-      return PyNativeRank_SAFE;
-    case conversion_rank::none:
-      return PyNativeRank_NONE;
-    case conversion_rank::raised:
-      break;
-  }
+PyNativeRank RankOf(unsigned char rank) {
+  if (rank <= PyNativeRank_NONE) return static_cast<PyNativeRank>(rank);
   ADD_FAILURE() << typedcall_test::TakeError();
   return PyNativeRank_NONE;
 }
@@ -202,7 +190,7 @@ TEST(Rank, AClassThatIsFreedDuringTheLookUp) {
   const auto rank = [](PyObject *object) {
     const auto found = typedcall::conversion_rank_of<PyNativeType_ComplexDouble>(
         object, typedcall::internal::kind_of(object));
-    EXPECT_EQ(found, conversion_rank::none);
+    EXPECT_EQ(found, PyNativeRank_NONE);
   };
   EXPECT_GT(typedcall_test::CountFreed(scope, "__complex__", rank), 0);
 }

@@ -17,35 +17,17 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace calling {
 
-/// Calls `visit` for each suitable overload, best first, until `visit` returns false. `ranks` has a
-/// row for each overload: the worst rank, then the rank of each argument. The worst rank is NONE if
-/// the overload is not suitable. The worst ranks are overwritten.
+/// Calls `visit` for each suitable overload, best first, until `visit` returns false. `worst` has
+/// the worst rank of each overload: NONE if it is not suitable. `ranks` has a row of `count` ranks
+/// for each. The worst ranks are overwritten.
 template <class Visit>
-void each_best(unsigned char *ranks, std::size_t rows, std::size_t count, const Visit &visit) {
-  const auto at = [=](std::size_t row) { return ranks + row * (count + 1); };
-  // True if `one` is at least as good as `other` in every argument, and better in at least one.
-  const auto beats = [=](const unsigned char *one, const unsigned char *other) {
-    bool is_better = false;
-    for (std::size_t i = 1; i <= count; ++i) {
-      if (one[i] > other[i]) return false;
-      is_better |= one[i] < other[i];
-    }
-    return is_better;
-  };
+void each_best(unsigned char *worst, const unsigned char *ranks, std::size_t rows,
+               std::size_t count, const Visit &visit) {
   for (;;) {
-    unsigned char best = PyNativeRank_NONE;
-    for (std::size_t row = 0; row < rows; ++row) best = std::min(best, *at(row));
-    if (best == PyNativeRank_NONE) return;
-    const auto is_beaten = [&](std::size_t row) {
-      bool found = *at(row) != best;
-      for (std::size_t other = 0; other < rows && !found; ++other) {
-        found = *at(other) == best && beats(at(other), at(row));
-      }
-      return found;
-    };
-    std::size_t row = 0;
-    while (is_beaten(row)) ++row;
-    *at(row) = PyNativeRank_NONE;
+    auto row = static_cast<std::size_t>(std::min_element(worst, worst + rows) - worst);
+    if (row == rows || worst[row] >= PyNativeRank_NONE) return;
+    row = PyNativeChoice_FirstUnbeaten(worst, ranks, rows, count, count, row);
+    worst[row] = PyNativeRank_NONE;
     if (!visit(row)) return;
   }
 }
@@ -189,15 +171,16 @@ class overloads {
   template <class Visit>
   void each_in_order(const given *arguments, std::size_t count, unsigned char *ranks,
                      const Visit &visit) const {
-    unsigned char *row = ranks;
+    unsigned char *worst = ranks, *row = ranks + all.size();
     for (const entry &each : all) {
-      row[0] = static_cast<unsigned char>(worst_of(each, arguments, count));
-      for (std::size_t i = 0; row[0] != PyNativeRank_NONE && i < count; ++i) {
-        row[i + 1] = static_cast<unsigned char>(rank_of(arguments[i], each.parameters[i]));
+      *worst = static_cast<unsigned char>(worst_of(each, arguments, count));
+      for (std::size_t i = 0; *worst != PyNativeRank_NONE && i < count; ++i) {
+        row[i] = static_cast<unsigned char>(rank_of(arguments[i], each.parameters[i]));
       }
-      row += count + 1;
+      ++worst, row += count;
     }
-    each_best(ranks, all.size(), count, [&](std::size_t at) { return visit(all[at]); });
+    each_best(ranks, ranks + all.size(), all.size(), count,
+              [&](std::size_t at) { return visit(all[at]); });
   }
 
   // Tries the overloads, best first, until one of them takes the values or Python must decide.

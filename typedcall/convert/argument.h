@@ -13,15 +13,8 @@
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 
-/// The ranks of an object for a parameter of an overload, best first. All but the last correspond
-/// to a PyNativeRank.
-enum class conversion_rank : unsigned char {
-  exact = PyNativeRank_EXACT,
-  subclass = PyNativeRank_NEAR,
-  safe = PyNativeRank_SAFE,
-  none = PyNativeRank_NONE,
-  raised  ///< the object's code raised an exception
-};
+/// The rank of an object whose code raised an exception. All other ranks are a PyNativeRank.
+constexpr unsigned char rank_raised = PyNativeRank_NONE + 1;
 
 namespace internal {
 
@@ -170,28 +163,28 @@ constexpr std::uint64_t ranks_of = PyNativeChoice_Row(native_type<T>());
 }  // namespace internal
 
 /// Returns the rank of `object` for a parameter of type T. `kind` must be
-/// internal::kind_of(object). Sets an exception only if it returns conversion_rank::raised. Runs no
-/// Python code, except for a `__buffer__` method that is written in Python, and the `__eq__` of a
+/// internal::kind_of(object). Sets an exception only if it returns rank_raised. Runs no Python
+/// code, except for a `__buffer__` method that is written in Python, and the `__eq__` of a
 /// namespace's key when it looks up `__complex__`. GIL: held.
 template <class T>
-conversion_rank conversion_rank_of(PyObject *object, PyNativeArgumentKind kind) {
+unsigned char conversion_rank_of(PyObject *object, PyNativeArgumentKind kind) {
   if constexpr (internal::is_tried<T>) {
     internal::argument<T> trial;
     if (trial.convert(object)) {
       const bool is_exact = internal::is_buffer<T> || PyCapsule_CheckExact(object);
-      return is_exact ? conversion_rank::exact : conversion_rank::safe;
+      return is_exact ? PyNativeRank_EXACT : PyNativeRank_SAFE;
     }
-    return internal::clear_pointer_refusal() ? conversion_rank::none : conversion_rank::raised;
+    return internal::clear_pointer_refusal() ? +PyNativeRank_NONE : +rank_raised;
   } else {
     if constexpr (is_complex_type<T>) {
       if (kind == PyNativeArgumentKind_OTHER) {
         const int has_complex = internal::has_complex_method(Py_TYPE(object));
-        if (has_complex < 0) return conversion_rank::raised;
+        if (has_complex < 0) return rank_raised;
         if (has_complex > 0) kind = PyNativeArgumentKind_HAS_COMPLEX;
       }
     }
     (void)object;
-    return static_cast<conversion_rank>(PyNativeChoice_Rank(internal::ranks_of<T>, kind));
+    return static_cast<unsigned char>(PyNativeChoice_Rank(internal::ranks_of<T>, kind));
   }
 }
 

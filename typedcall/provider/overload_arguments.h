@@ -83,7 +83,7 @@ outcome convert_overloaded(PyObject *object, argument<T> *to) {
 struct no_defaults {
   static PyNativeArgumentKind kind(PyObject *object) { return kind_of(object); }
   template <class T>
-  static conversion_rank rank(PyObject *object, PyNativeArgumentKind kind) {
+  static unsigned char rank(PyObject *object, PyNativeArgumentKind kind) {
     return conversion_rank_of<T>(object, kind);
   }
   template <class Native, std::size_t At, class Argument>
@@ -99,8 +99,8 @@ struct shared_defaults {
     return object == nullptr ? PyNativeArgumentKind_DEFAULT : kind_of(object);
   }
   template <class T>
-  static conversion_rank rank(PyObject *object, PyNativeArgumentKind kind) {
-    return object == nullptr ? conversion_rank::exact : conversion_rank_of<T>(object, kind);
+  static unsigned char rank(PyObject *object, PyNativeArgumentKind kind) {
+    return object == nullptr ? +PyNativeRank_EXACT : conversion_rank_of<T>(object, kind);
   }
   template <class Native, std::size_t At, class Argument>
   static outcome convert(PyObject *object, Argument *to) {

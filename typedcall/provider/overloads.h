@@ -16,31 +16,6 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-constexpr conversion_rank worse_of(conversion_rank a, conversion_rank b) { return a < b ? b : a; }
-
-/// Among the overloads with the same worst rank as overload `at`, returns the first that no other
-/// overload beats. An overload beats another if it is at least as good for every argument and
-/// better for at least one. Each overload has `width` ranks, of which the first `nargs` are used.
-TYPEDCALL_OUT_OF_LINE inline std::size_t first_unbeaten(const conversion_rank *ranks,
-                                                        const conversion_rank *worst,
-                                                        std::size_t count, std::size_t width,
-                                                        std::size_t nargs, std::size_t at) {
-  const auto is_better = [&](std::size_t one, std::size_t other) {
-    bool is_different = false;
-    for (std::size_t i = 0; i < nargs; ++i) {
-      if (ranks[one * width + i] > ranks[other * width + i]) return false;
-      is_different |= ranks[one * width + i] != ranks[other * width + i];
-    }
-    return is_different;
-  };
-  for (const conversion_rank equal = worst[at];; ++at) {
-    if (worst[at] != equal) continue;
-    std::size_t other = 0;
-    while (other < count && (worst[other] != equal || !is_better(other, at))) ++other;
-    if (other == count) return at;
-  }
-}
-
 /// Sets TypeError, or OverflowError if the int at index `out_of_range` does not fit. If there is no
 /// such int, `out_of_range` is `nargs`. The message lists the overloads: "'i->l', 'l->l'".
 TYPEDCALL_RARE inline void set_no_overload(const char *name, const char *const *signatures,
@@ -197,11 +172,11 @@ struct TYPEDCALL_HIDDEN overload_choice {
                               bool *is_out_of_range, PyObject **result) {
     PyNativeArgumentKind kinds[most_arguments];
     find_kinds(args, nargs, kinds, std::make_index_sequence<most_arguments>());
-    conversion_rank ranks[count][most_arguments], worst[count];
+    unsigned char ranks[count][most_arguments], worst[count];
     std::size_t at = 0;
     const bool is_raised =
         ((worst[at] = rank_one<Natives>(args, nargs, kinds, ranks[at], indices<Natives>()),
-          worst[at++] == conversion_rank::raised) ||
+          worst[at++] == rank_raised) ||
          ...);
     if (is_raised) return true;
     for (;;) {
@@ -209,18 +184,18 @@ struct TYPEDCALL_HIDDEN overload_choice {
       for (std::size_t i = 1; i < count; ++i) {
         if (worst[i] < worst[best]) best = i;
       }
-      if (worst[best] >= conversion_rank::none) return false;
+      if (worst[best] >= PyNativeRank_NONE) return false;
       // Overloads that are exact for every argument are equally good.
-      if (most_arguments > 1 && worst[best] != conversion_rank::exact && is_tied(worst, best)) {
-        best = first_unbeaten(ranks[0], worst, count, most_arguments, nargs, best);
+      if (most_arguments > 1 && worst[best] != PyNativeRank_EXACT && is_tied(worst, best)) {
+        best = PyNativeChoice_FirstUnbeaten(worst, ranks[0], count, most_arguments, nargs, best);
       }
       if (try_at(best, self, args, is_out_of_range, result, all())) return true;
-      worst[best] = conversion_rank::none;
+      worst[best] = PyNativeRank_NONE;
     }
   }
 
   /// True if an overload after overload `at` has the same worst rank.
-  static bool is_tied(const conversion_rank *worst, std::size_t at) {
+  static bool is_tied(const unsigned char *worst, std::size_t at) {
     for (std::size_t i = at + 1; i < count; ++i) {
       if (worst[i] == worst[at]) return true;
     }
@@ -236,16 +211,15 @@ struct TYPEDCALL_HIDDEN overload_choice {
   /// Returns the worst rank of the arguments for one overload. Stores the rank of each argument in
   /// `ranks`, up to the first unsuitable argument.
   template <class Native, std::size_t... I>
-  static conversion_rank rank_one([[maybe_unused]] PyObject *const *args, std::size_t nargs,
-                                  [[maybe_unused]] const PyNativeArgumentKind *kinds,
-                                  [[maybe_unused]] conversion_rank *ranks,
-                                  std::index_sequence<I...>) {
-    conversion_rank worst = conversion_rank::exact;
-    if (nargs != Native::arity) return conversion_rank::none;
+  static unsigned char rank_one([[maybe_unused]] PyObject *const *args, std::size_t nargs,
+                                [[maybe_unused]] const PyNativeArgumentKind *kinds,
+                                [[maybe_unused]] unsigned char *ranks, std::index_sequence<I...>) {
+    unsigned char worst = PyNativeRank_EXACT;
+    if (nargs != Native::arity) return PyNativeRank_NONE;
     static_cast<void>(
         ((ranks[I] = Defaults::template rank<std::tuple_element_t<I, typename Native::arguments>>(
               args[I], kinds[I]),
-          worst = worse_of(worst, ranks[I]), worst < conversion_rank::none) &&
+          worst = std::max(worst, ranks[I]), worst < PyNativeRank_NONE) &&
          ...));
     return worst;
   }

@@ -216,7 +216,7 @@ inline const char *kind_of(PyObject *object) {
 inline PyObject *in_order(PyObject *columns, std::size_t rows, std::size_t most) {
   if (!PyTuple_Check(columns)) return PyErr_Format(PyExc_TypeError, "columns must be a tuple");
   const auto count = static_cast<std::size_t>(PyTuple_GET_SIZE(columns));
-  std::vector<unsigned char> ranks(rows * (count + 1));
+  std::vector<unsigned char> worst(rows), ranks(rows * count);
   for (std::size_t i = 0; i < count; ++i) {
     char *column;
     Py_ssize_t size;
@@ -226,15 +226,14 @@ inline PyObject *in_order(PyObject *columns, std::size_t rows, std::size_t most)
       return PyErr_Format(PyExc_ValueError, "a column has %zd ranks", size);
     }
     for (std::size_t row = 0; row < rows; ++row) {
-      unsigned char *const to = &ranks[row * (count + 1)];
       const unsigned char rank =
           std::min<unsigned char>(static_cast<unsigned char>(column[row]), PyNativeRank_NONE);
-      to[0] = std::max(to[0], to[i + 1] = rank);
+      worst[row] = std::max(worst[row], ranks[row * count + i] = rank);
     }
   }
   object_ref numbers = object_ref::steal(PyList_New(0));
   if (!numbers || most == 0) return numbers.release();
-  calling::each_best(ranks.data(), rows, count, [&](std::size_t row) {
+  calling::each_best(worst.data(), ranks.data(), rows, count, [&](std::size_t row) {
     const object_ref number = object_ref::steal(PyLong_FromSize_t(row));
     if (!number || PyList_Append(numbers.get(), number.get()) < 0) numbers.reset();
     return numbers && --most != 0;
