@@ -20,7 +20,9 @@
    PyNativeCallable_FALLS_BACK)
 
 // Write a `switch` over these enums without a `default`, so that compilers warn about missing
-// cases. Compare only with UNUSABLE, NONE and ANY, which exclude every other enumerator.
+// cases. Compare only with ANY, which excludes every other state. Callers do not ask for the error
+// protocol but for the facts that PyNativeView_Of() derives from it: `is_usable`, `reports`,
+// `may_raise` and `may_fall_back`.
 
 /// How the C function reports the outcome of a call. Source: docs/ABI.md, 3.8 to 3.15.
 enum PyNativeErrorProtocol {
@@ -48,7 +50,11 @@ typedef struct {
   int has_place;        ///< nonzero if the result is stored through the next argument
   enum PyNativeErrorProtocol error_protocol;
   enum PyNativeThreadState thread_state;
-  int takes_self;  ///< nonzero if the C function takes self before all arguments
+  int takes_self;      ///< nonzero if the C function takes self before all arguments
+  bool is_usable;      ///< false if the entry must be ignored, whatever the facts below are
+  bool reports;        ///< true if the C result is no value but a status, which reports the outcome
+  bool may_raise;      ///< true if a call may set an exception
+  bool may_fall_back;  ///< true if the caller may have to call the Python callable
 } PyNativeView;
 
 /// A comparison that recognises most results. If `((bits & mask) == expected) ==
@@ -60,34 +66,24 @@ typedef struct {
   bool is_value_if_equal;
 } PyNativeCheck;
 
-// True if the C function returns 0, or a status and no value.
-PyNative_INLINE bool PyNativeView_Internal_HasStatus(enum PyNativeErrorProtocol error_protocol) {
+// Sets the facts that follow from an error protocol. Nothing else derives them.
+PyNative_INLINE void PyNativeView_Internal_SetFacts(PyNativeView *view,
+                                                    enum PyNativeErrorProtocol error_protocol) {
   switch (error_protocol) {
-    case PyNativeErrorProtocol_STATUS:
-    case PyNativeErrorProtocol_FALLS_BACK:
-      return true;
     case PyNativeErrorProtocol_UNUSABLE:
     case PyNativeErrorProtocol_NONE:
-    case PyNativeErrorProtocol_MAY_RAISE:
-    case PyNativeErrorProtocol_CHECK_EXCEPTION:
       break;
-  }
-  return false;
-}
-
-// True if the caller may have to call the Python callable instead.
-PyNative_INLINE bool PyNativeView_Internal_FallsBack(enum PyNativeErrorProtocol error_protocol) {
-  switch (error_protocol) {
-    case PyNativeErrorProtocol_FALLS_BACK:
-      return true;
-    case PyNativeErrorProtocol_UNUSABLE:
-    case PyNativeErrorProtocol_NONE:
     case PyNativeErrorProtocol_MAY_RAISE:
     case PyNativeErrorProtocol_CHECK_EXCEPTION:
+      view->may_raise = true;
+      break;
     case PyNativeErrorProtocol_STATUS:
+      view->reports = view->may_raise = true;
+      break;
+    case PyNativeErrorProtocol_FALLS_BACK:
+      view->reports = view->may_fall_back = true;
       break;
   }
-  return false;
 }
 
 // True if the thread must be attached.
@@ -136,14 +132,22 @@ PyNative_INLINE enum PyNativeErrorProtocol PyNativeView_Internal_ErrorProtocol(u
 }
 
 /// Describes an entry with this signature and these flags. `signature` must come from a successful
-/// parse. If the error protocol is PyNativeErrorProtocol_UNUSABLE, the entry must be ignored. The
-/// caller must also check for SETS_ERRNO, DIFFERS and self. Source: docs/ABI.md, section 3.
+/// parse. The caller must also check for SETS_ERRNO, DIFFERS and self. Source: docs/ABI.md,
+/// section 3.
 PyNative_INLINE PyNativeView PyNativeView_Of(const PyNativeSignature *signature, uintptr_t flags) {
-  PyNativeView view = {{PyNativeType_VOID, 0},  0, 0, PyNativeErrorProtocol_UNUSABLE,
-                       PyNativeThreadState_ANY, 0};
-  view.result = signature->result;
-  view.nargs = signature->nargs;
-  if ((flags & (PyNativeCallable_RETURNS_STATUS | PyNativeCallable_FALLS_BACK)) != 0) {
+  const enum PyNativeErrorProtocol stated = PyNativeView_Internal_ErrorProtocol(flags);
+  PyNativeView view = {signature->result,
+                       signature->nargs,
+                       0,
+                       PyNativeErrorProtocol_UNUSABLE,
+                       PyNativeView_Internal_ThreadState(flags),
+                       (flags & PyNativeCallable_TAKES_SELF) != 0,
+                       PyNativeCallable_IsWellFormed(flags, signature->result) != 0,
+                       false,
+                       false,
+                       false};
+  PyNativeView_Internal_SetFacts(&view, stated);
+  if (view.reports) {
     view.result.code = PyNativeType_VOID;
     view.result.pointer_flags = 0;
     if (view.nargs > 0 && PyNativeType_IsPlace(signature->args[view.nargs - 1])) {
@@ -151,11 +155,7 @@ PyNative_INLINE PyNativeView PyNativeView_Of(const PyNativeSignature *signature,
       view.result.code = signature->args[--view.nargs].code;
     }
   }
-  if (PyNativeCallable_IsWellFormed(flags, signature->result)) {
-    view.error_protocol = PyNativeView_Internal_ErrorProtocol(flags);
-  }
-  view.thread_state = PyNativeView_Internal_ThreadState(flags);
-  view.takes_self = (flags & PyNativeCallable_TAKES_SELF) != 0;
+  if (view.is_usable) view.error_protocol = stated;
   return view;
 }
 

@@ -84,7 +84,7 @@ template <class Signature>
 class fallback_function;
 
 /// A native function and its Python callable, or empty. The native function is an R(A...), or an
-/// `int(A..., R *)` with PyNativeCallable_FALLS_BACK. Call resolve<double(double)>(interface,
+/// `int(A..., R *)` that may fall back. Call resolve<double(double)>(interface,
 /// callable, with_fallback()) to make a fallback_function.
 ///
 /// A call runs the native function. If the native function falls back, the call takes the GIL and
@@ -214,7 +214,7 @@ struct finder<fallback_function> {
     // See resolve().
     if (explain && interface == nullptr && PyErr_Occurred()) return {};
     if (explain) which = telling::no_memory;
-    const capabilities simple = can & ~PyNativeCallable_FALLS_BACK;
+    const capabilities simple = can & ~calls_boxed;
     const auto with_callable = [&](auto native) {
       made all(std::move(native), callable);
       if (!all && !explain) clear_exception();  // MemoryError or KeyboardInterrupt
@@ -227,7 +227,7 @@ struct finder<fallback_function> {
     };
     if (explain && no_memory()) return {};
     request asked = plain_request<signature>(simple | calls_boxed);
-    asked.required = PyNativeCallable_FALLS_BACK;
+    asked.required = calls_boxed;
     auto back = plain::find<signature>(interface, callable, asked, which);
     if (back) return with_callable(std::move(back));
     if (explain && !no_memory()) {

@@ -41,8 +41,8 @@ struct loop_options {
   /// The self argument of functions with TAKES_SELF. Must be null for other functions. The caller
   /// must check the type of self.
   object_ref self;
-  /// Called for each element for which the function falls back. Required for entries with
-  /// FALLS_BACK and ignored for others. If the loop is made from a resolution, the default is the
+  /// Called for each element for which the function falls back. Required for entries that may fall
+  /// back and ignored for others. If the loop is made from a resolution, the default is the
   /// resolution's callable.
   object_ref callable;
   /// Forces the use of this kernel.
@@ -55,7 +55,7 @@ struct loop_options {
 /// are in bytes, and may be negative or 0.
 ///
 /// There is one array for each argument, followed by one for the result unless it is `v`. With
-/// RETURNS_STATUS or FALLS_BACK, a final `&` argument is the address of the result. Its array is
+/// RETURNS_STATUS or falls_back, a final `&` argument is the address of the result. Its array is
 /// the last one, and contains the results themselves. The status has no array. If the function
 /// falls back for an element, the loop calls the Python callable and continues (see fallback.h). A
 /// NULL object in an input is treated as None. With the GIL, the loop holds a reference to each
@@ -160,7 +160,7 @@ class loop {
     return plan_.stores_objects() || (flags_ & PyNativeCallable_NEEDS_THREAD) != 0;
   }
   /// True if the loop may call a Python callable.
-  bool may_fall_back() const { return PyNativeView_Internal_FallsBack(plan_.error_protocol); }
+  bool may_fall_back() const { return view_.may_fall_back; }
   /// True if the loop may run in several threads at once without the GIL.
   bool may_detach() const {
     return !plan_.stores_objects() && thread_state() == PyNativeThreadState_ANY;
@@ -242,7 +242,7 @@ class loop {
   bool check(const char *signature, const loop_options &options) const {
     const bool has_self = static_cast<bool>(options.self);
     if (funcptr_ == nullptr) return fail(PyExc_ValueError, signature, "no function");
-    if (view_.error_protocol == PyNativeErrorProtocol_UNUSABLE) {
+    if (!view_.is_usable) {
       return fail(PyExc_ValueError, signature,
                   "flags that are not understood, or do not go with the result");
     }
@@ -250,7 +250,7 @@ class loop {
       return fail(PyExc_TypeError, signature,
                   "the function sets errno, which a loop cannot keep for each element");
     }
-    if (PyNativeView_Internal_FallsBack(view_.error_protocol) && !options.callable) {
+    if (may_fall_back() && !options.callable) {
       return fail(PyExc_TypeError, signature,
                   "the function may fall back, and a loop does not know to which callable");
     }
@@ -267,22 +267,11 @@ class loop {
     const PyNativeKind result = PyNativeType_Kind(plan_.output);
     const bool is_void = result == PyNativeKind_VOID;
     // Compiled loops check only for these error values, and cannot check for NULL.
-    const bool is_usual = check.expected == check.mask ||
-                          check.expected == native_value::of(-1.0).bits ||
-                          check.expected == native_value::of(-1.0f).bits;
-    switch (view_.error_protocol) {
-      case PyNativeErrorProtocol_NONE:
-        break;
-      case PyNativeErrorProtocol_MAY_RAISE:
-        if (!is_usual) return;
-        break;
-      case PyNativeErrorProtocol_UNUSABLE:
-      case PyNativeErrorProtocol_CHECK_EXCEPTION:
-      case PyNativeErrorProtocol_STATUS:
-      case PyNativeErrorProtocol_FALLS_BACK:
-        return;
-    }
-    const bool raises = view_.error_protocol != PyNativeErrorProtocol_NONE;
+    const bool is_usual = check.mask != 0 && (check.expected == check.mask ||
+                                              check.expected == native_value::of(-1.0).bits ||
+                                              check.expected == native_value::of(-1.0f).bits);
+    const bool raises = view_.may_raise;
+    if (view_.reports || view_.may_fall_back || (raises && !is_usual)) return;
     const std::size_t count = plan_.inputs.size() + (has_self ? 1 : 0);
     if (count > internal::kernel_arguments || (is_void && !TYPEDCALL_REGISTER_IMAGE)) return;
 

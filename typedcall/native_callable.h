@@ -103,6 +103,14 @@ typedef struct PyNativeCallableTable {
 #define PYCUSTOMSLOT_NATIVECALLABLE_ID PyCustomSlot_ID_NATIVECALLABLE
 #define PYCUSTOMSLOT_NATIVECALLABLE_EXPECTED_POS 0
 
+// The flags of functions whose C result is a status, and the flags that say how a C function
+// reports the outcome.
+#define PyNativeCallable_Internal_STATUS_MASK \
+  (PyNativeCallable_RETURNS_STATUS | PyNativeCallable_FALLS_BACK)
+#define PyNativeCallable_Internal_OUTCOME_MASK                       \
+  (PyNativeCallable_MAY_RAISE | PyNativeCallable_ERROR_IS_NEG_ZERO | \
+   PyNativeCallable_Internal_STATUS_MASK)
+
 /// True if an entry with these flags is usable with some result type. False if a version or
 /// mandatory bit is unknown, if a bit above the 32nd is set, or if the flags contradict each other.
 /// May be called from any thread and interpreter without the GIL. Calls no Python function.
@@ -111,7 +119,7 @@ PyNative_INLINE int PyNativeCallable_FlagsAreUsable(uintptr_t flags) {
   const uintptr_t fails = raises | PyNativeCallable_ERROR_IS_NEG_ZERO;
   if (flags > UINT32_MAX || (flags & PyNativeCallable_ABI_MASK) != 0) return 0;
   if ((flags & PyNativeCallable_MANDATORY_MASK & ~PyNativeCallable_KNOWN_MASK) != 0) return 0;
-  if ((flags & (fails | PyNativeCallable_FALLS_BACK)) == 0) return 1;
+  if ((flags & PyNativeCallable_Internal_OUTCOME_MASK) == 0) return 1;
   if ((flags & PyNativeCallable_FALLS_BACK) != 0) return (flags & fails) == 0;
   if ((flags & PyNativeCallable_ERROR_IS_NEG_ZERO) != 0 &&
       (flags & raises) != PyNativeCallable_MAY_RAISE) {
@@ -127,7 +135,7 @@ PyNative_INLINE int PyNativeCallable_FlagsAreUsable(uintptr_t flags) {
 PyNative_INLINE int PyNativeCallable_IsWellFormed(uintptr_t flags, PyNativeType result) {
   const PyNativeType status = {PyNativeType_INT, 0};
   if (!PyNativeCallable_FlagsAreUsable(flags)) return 0;
-  if ((flags & (PyNativeCallable_RETURNS_STATUS | PyNativeCallable_FALLS_BACK)) != 0) {
+  if ((flags & PyNativeCallable_Internal_STATUS_MASK) != 0) {
     return PyNativeType_Equivalent(result, status);
   }
   if ((flags & PyNativeCallable_ERROR_IS_NEG_ZERO) != 0) {

@@ -36,7 +36,7 @@ impl Drop for View {
 
 pub unsafe fn call(callable: *mut PyObject, found: &Found, arguments: *mut PyObject) -> Result<Owned, Raised> {
     let has = |flags| found.flags & flags != 0;
-    let is_status = has(RETURNS_STATUS | FALLS_BACK);
+    let facts = Facts::of(found.flags);
     let has_place = found.signature.has_place(found.flags);
     let (mut items, mut result) = (&found.signature.arguments[..], found.signature.result);
     if has_place {
@@ -63,18 +63,18 @@ pub unsafe fn call(callable: *mut PyObject, found: &Found, arguments: *mut PyObj
     }
     // A function that takes the GIL itself may wait for a thread that needs it.
     let thread = if has(ACQUIRES_GIL) && !has(NEEDS_THREAD) { PyEval_SaveThread() } else { null_mut() };
-    let is_floating = !is_status && matches!(result.class, Class::Floating(_));
+    let is_floating = !facts.reports && matches!(result.class, Class::Floating(_));
     let bits = registers.call(found.function, is_floating);
     if !thread.is_null() {
         PyEval_RestoreThread(thread);
     }
-    if !is_status {
-        return if has(MAY_RAISE) && !PyErr_Occurred().is_null() { Err(Raised) } else { value_of(result.class, bits) };
+    if !facts.reports {
+        return if facts.may_raise && !PyErr_Occurred().is_null() { Err(Raised) } else { value_of(result.class, bits) };
     }
     match bits as u32 {
         0 if has_place => value_of(result.class, place),
         0 => Ok(Owned::none()),
-        _ if has(FALLS_BACK) => {
+        _ if facts.may_fall_back => {
             drop(registers); // releases the buffers, which Python code may change from now on
             Owned::new(PyObject_Call(callable, arguments, null_mut()))
         }

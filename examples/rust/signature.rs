@@ -33,6 +33,25 @@ pub struct Item {
     pub class: Class,
 }
 
+/// How a C function with some flags reports the outcome of a call (3.8 to 3.15).
+pub struct Facts {
+    /// The C result is no value but a status.
+    pub reports: bool,
+    pub may_raise: bool,
+    pub may_fall_back: bool,
+}
+
+impl Facts {
+    pub fn of(flags: usize) -> Facts {
+        let has = |flag| flags & flag != 0;
+        Facts {
+            reports: has(RETURNS_STATUS | FALLS_BACK),
+            may_raise: has(MAY_RAISE | RETURNS_STATUS),
+            may_fall_back: has(FALLS_BACK),
+        }
+    }
+}
+
 #[derive(Clone)]
 pub struct Signature {
     pub arguments: Vec<Item>,
@@ -119,15 +138,15 @@ impl Signature {
     pub fn goes_with(&self, flags: usize) -> bool {
         const KNOWN: usize = 0x01ff;
         let has = |flag| flags & flag != 0;
-        let status = has(RETURNS_STATUS) || has(FALLS_BACK);
+        let facts = Facts::of(flags);
         let is_value = self.result.shape == Shape::Value;
         if flags >> 24 != 0 || flags & 0xffff & !KNOWN != 0 {
             return false;
         }
-        if (has(MAY_RAISE) || has(RETURNS_STATUS)) && !has(NEEDS_THREAD) {
+        if facts.may_raise && !has(NEEDS_THREAD) {
             return false;
         }
-        if has(FALLS_BACK) && has(MAY_RAISE | RETURNS_STATUS | ERROR_IS_NEG_ZERO) {
+        if facts.may_fall_back && (facts.may_raise || has(ERROR_IS_NEG_ZERO)) {
             return false;
         }
         if has(ERROR_IS_NEG_ZERO) {
@@ -136,7 +155,7 @@ impl Signature {
                 return false;
             }
         }
-        if status {
+        if facts.reports {
             return is_value && self.result.class == Class::Signed(size_of::<c_int>());
         }
         let without_error_value = matches!(self.result.class, Class::Bool | Class::Void | Class::Complex(_));
@@ -146,7 +165,7 @@ impl Signature {
     /// True if the last argument is the place of the value (3.14).
     pub fn has_place(&self, flags: usize) -> bool {
         let last = self.arguments.last();
-        flags & (RETURNS_STATUS | FALLS_BACK) != 0 && last.map_or(false, |last| last.shape == Shape::Pointer && !last.constant)
+        Facts::of(flags).reports && last.map_or(false, |last| last.shape == Shape::Pointer && !last.constant)
     }
 
     /// True if an entry with this signature and these flags matches the request, even if the texts differ (8.2, 8.3).

@@ -30,6 +30,8 @@ static int check_view(void) {
       PyNativeErrorProtocol_CHECK_EXCEPTION)
     return 9;
   if (view_of("d->d", 0x200).error_protocol != PyNativeErrorProtocol_UNUSABLE) return 10;
+  if (view_of("d->d", 0x200).is_usable || !view.is_usable) return 18;
+  if (!view.reports || !view.may_fall_back || view.may_raise) return 19;
   return 0;
 }
 

@@ -19,7 +19,8 @@ PyNative_INLINE bool views_are_right() {
          plain.thread_state == PyNativeThreadState_ANY && plain.nargs == 2 && !plain.has_place &&
          !plain.takes_self && placed.error_protocol == PyNativeErrorProtocol_FALLS_BACK &&
          placed.thread_state == PyNativeThreadState_ATTACHED && placed.nargs == 1 &&
-         placed.has_place && placed.result.code == PyNativeType_BOOL &&
+         placed.has_place && placed.result.code == PyNativeType_BOOL && placed.is_usable &&
+         placed.reports && placed.may_fall_back && !placed.may_raise && !plain.reports &&
          view_of("d->d", 0x200).error_protocol == PyNativeErrorProtocol_UNUSABLE;
 }
 

@@ -93,12 +93,29 @@ TEST(View, IsWhatTheDocumentSays) {
     EXPECT_EQ(view.error_protocol, each.error_protocol);
     EXPECT_EQ(view.thread_state, each.thread_state);
     EXPECT_EQ(view.takes_self != 0, (each.flags & kTakesSelf) != 0);
+    EXPECT_EQ(view.is_usable, each.error_protocol != PyNativeErrorProtocol_UNUSABLE);
     PyNativeSignature wanted;
     ASSERT_EQ(
         PyNativeSignature_ParseString((std::string("->") + each.result).c_str(), &wanted, nullptr),
         0);
     EXPECT_EQ(view.result.code, wanted.result.code);
     EXPECT_EQ(view.result.pointer_flags, wanted.result.pointer_flags);
+  }
+}
+
+// How the C function reports the outcome, written by hand from docs/ABI.md, 3.8 to 3.15. The facts
+// of an entry that is unusable follow from its flags, so that nobody mistakes it for a plain one.
+TEST(View, FactsFollowFromTheFlags) {
+  for (const char *text : {"d->d", "d&d->i", "->v"}) {
+    for (std::uintptr_t flags = 0; flags <= PyNativeCallable_KNOWN_MASK; ++flags) {
+      const PyNativeView view = ViewOf(text, flags);
+      const bool falls_back = (flags & kBack) != 0, has_status = (flags & kStatus) != 0;
+      EXPECT_EQ(view.may_fall_back, falls_back) << text << " " << flags;
+      EXPECT_EQ(view.reports, falls_back || has_status) << text << " " << flags;
+      EXPECT_EQ(view.reports, (flags & PyNativeCallable_Internal_STATUS_MASK) != 0);
+      EXPECT_EQ(view.may_raise, !falls_back && (has_status || (flags & kMayRaise) != 0))
+          << text << " " << flags;
+    }
   }
 }
 
@@ -175,7 +192,7 @@ TEST(View, IsUsableExactlyIfTheEntryIsWellFormed) {
     PyNativeSignature signature;
     ASSERT_EQ(PyNativeSignature_ParseString(text, &signature, nullptr), 0);
     for (std::uintptr_t flags = 0; flags < 0x400; ++flags) {
-      EXPECT_EQ(PyNativeView_Of(&signature, flags).error_protocol != PyNativeErrorProtocol_UNUSABLE,
+      EXPECT_EQ(PyNativeView_Of(&signature, flags).is_usable,
                 PyNativeCallable_IsWellFormed(flags, signature.result) != 0)
           << text << " " << flags;
     }

@@ -29,7 +29,7 @@ class Meaning:
     def __init__(self, signature, python, *addresses, flags=0, made=()):
         self.signature = signature
         #: The signature of the C function. It returns a status if the function falls back.
-        self.offered = falling_back(signature) if flags & Flags.FALLS_BACK else signature
+        self.offered = falling_back(signature)[0] if flags & Flags.FALLS_BACK else signature
         self.python = python
         #: Addresses of C functions that are never freed.
         self.addresses = addresses

@@ -27,11 +27,22 @@ class Lists(unittest.TestCase):
     def test_views_are_those_of_the_header(self):
         flags = [sum(bits) for bits in itertools.product(*((0, bit) for _, bit, _ in codes.FLAGS))] + [0x200]
         views = [records.View(*codes.describe(signature, each)) for signature in ("d->d", "d&d->i") for each in flags]
-        for enum, listed, seen in (("PyNativeErrorProtocol", records.ErrorProtocol, {each.error_protocol for each in views}),
-                                   ("PyNativeThreadState", records.ThreadState, {each.thread_state for each in views})):
-            names = re.findall(rf"(?m)^  {enum}_(\w+),", header("entry_view.h"))
-            self.assertEqual(list(typing.get_args(listed)), names)
-            self.assertEqual(seen, set(names))
+        names = re.findall(r"(?m)^  PyNativeThreadState_(\w+),", header("entry_view.h"))
+        self.assertEqual(list(typing.get_args(records.ThreadState)), names)
+        self.assertEqual({each.thread_state for each in views}, set(names))
+        facts = {(each.reports, each.may_raise, each.may_fall_back) for each in views if each.is_usable}
+        # No protocol, MAY_RAISE, STATUS and FALLS_BACK.
+        self.assertEqual(facts, {(False, False, False), (False, True, False), (True, True, False), (True, False, True)})
+        self.assertIs(records.View(*codes.describe("d->d", Flags.FALLS_BACK)).is_usable, False)
+
+    def test_facts_of_flags_are_those_of_the_view(self):
+        for bits in itertools.product(*((0, bit) for _, bit, _ in codes.FLAGS)):
+            for signature in ("d->d", "d&d->i"):
+                view = records.View(*codes.describe(signature, sum(bits)))
+                if view.is_usable:
+                    flags = Flags(sum(bits))
+                    self.assertEqual((flags.may_raise, flags.may_fall_back), (view.may_raise, view.may_fall_back), flags)
+                    self.assertEqual(view.reports, view.result != "i" and signature == "d&d->i", flags)
 
     def test_cython_has_them_all(self):
         text = (pathlib.Path(typedcall.__file__).parent / "__init__.pxd").read_text(encoding="utf-8")

@@ -70,7 +70,7 @@ struct entry : description {
       entry made(*call, parsed, flags);
       made.is_here_ = address != nullptr;
       const bool suits = calls_all || !(made.view.takes_self || internal::is_wide(parsed.result));
-      const bool is_usable = suits && made.view.error_protocol != PyNativeErrorProtocol_UNUSABLE;
+      const bool is_usable = suits && made.view.is_usable;
       if (made.is_here_ ? is_usable : !calls_all) return made;
     }
     PyErr_Format(PyExc_ValueError, "'%.200s' cannot be called from %s: %s", signature, caller,
@@ -117,8 +117,8 @@ struct entry : description {
       : description(parsed, flags), invoke(how) {
     for (const value_type &type : parameters) has_written_bools_ |= is_written_bools(type);
     is_in_place_ = view.has_place != 0 || internal::is_wide(view.result);
-    is_plain_ = view.thread_state == PyNativeThreadState_ANY &&
-                view.error_protocol == PyNativeErrorProtocol_NONE && !has_written_bools_;
+    is_plain_ = view.thread_state == PyNativeThreadState_ANY && !view.may_raise &&
+                !view.may_fall_back && !has_written_bools_;
   }
 
   static bool is_written_bools(const value_type &type) {

@@ -40,11 +40,10 @@ struct entry_types {
   using entry = function_traits<decltype(Native::address())>;
   using shown = function_traits<std::add_pointer_t<typename Native::shown_type>>;
   static constexpr std::uintptr_t flags = Native::flags;
-  static constexpr bool is_status =
-      (flags & (PyNativeCallable_RETURNS_STATUS | PyNativeCallable_FALLS_BACK)) != 0;
-  using last = last_parameter<typename shown::parameters, shown::count>;
+  static constexpr PyNativeView view = view_of<typename Native::shown_type>(flags);
+  static constexpr bool is_status = view.reports;
   /// 1 if the last parameter is the place for the value.
-  static constexpr std::size_t places = is_status && is_typed_pointer<last> ? 1 : 0;
+  static constexpr std::size_t places = view.has_place != 0 ? 1 : 0;
 };
 
 /// An entry without the last `Dropped` parameters, which have defaults. Parameters are counted from

@@ -218,12 +218,14 @@ template <class Wrapped, class Entry>
 struct TYPEDCALL_HIDDEN fallback_native : Wrapped {
   using shown_type = typename Entry::shown_type;
   static constexpr std::uintptr_t flags = Entry::flags;
+  static constexpr PyNativeView view = Entry::view;
   static constexpr auto address() { return Entry::address(); }
   static constexpr auto wrapped() { return Wrapped::address(); }
 
   struct offer : Wrapped::type {
     using shown_type = typename Entry::shown_type;
     static constexpr std::uintptr_t flags = Entry::flags;
+    static constexpr PyNativeView view = Entry::view;
     static constexpr bool is_status = true;  // for PyPy
   };
 };
@@ -256,9 +258,8 @@ struct native_that {
   }
   using entry = decltype(entry_of());
   static constexpr bool takes_self = (Stated & PyNativeCallable_TAKES_SELF) != 0;
-  static_assert(is_seen_as<typename entry::shown_type, c_type_of<value>>(
-      entry::flags, types::count - (takes_self ? 1 : 0), takes_self,
-      PyNativeErrorProtocol_FALLS_BACK));
+  static_assert(is_seen_as<c_type_of<value>>(entry::view, types::count - (takes_self ? 1 : 0),
+                                             takes_self, PyNativeErrorProtocol_FALLS_BACK));
   // `pair::wrapped` does not throw.
   using wrapped = native<&pair::wrapped, plain | cannot_throw | PyNativeCallable_RETURNS_STATUS |
                                              PyNativeCallable_NEEDS_THREAD>;

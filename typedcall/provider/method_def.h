@@ -56,9 +56,9 @@ enum class argument_type : unsigned char { other, integer, floating };
 /// without calling its methods.
 template <class Type>
 constexpr argument_type direct_argument() {
-  constexpr std::uintptr_t runs_python =
-      PyNativeCallable_NEEDS_THREAD | PyNativeCallable_FALLS_BACK;
-  if constexpr (Type::arity == 1 && (Type::flags & runs_python) == 0) {
+  constexpr bool runs_python =
+      (Type::flags & PyNativeCallable_NEEDS_THREAD) != 0 || Type::view.may_fall_back;
+  if constexpr (Type::arity == 1 && !runs_python) {
     using type = std::tuple_element_t<0, typename Type::arguments>;
     if (std::is_floating_point_v<type>) return argument_type::floating;
     if (is_integer_type<type>) return argument_type::integer;

@@ -87,13 +87,18 @@ struct parameter_at<Parameters, At, true> {
 template <class Parameters, std::size_t Count>
 using last_parameter = typename parameter_at<Parameters, Count - 1>::type;
 
-/// True if the signature and flags of the entry match the interface of the wrapper.
-template <class Shown, class Value>
-constexpr bool is_seen_as(std::uintptr_t flags, std::size_t arity, bool takes_self,
-                          PyNativeErrorProtocol error_protocol) {
+/// How consumers see an entry with this signature and these flags.
+template <class Shown>
+constexpr PyNativeView view_of(std::uintptr_t flags) {
   const PyNativeSignature shown = signature_of<Shown>::parsed();
-  const PyNativeView view = PyNativeView_Of(&shown, flags);
-  const bool has_place = PyNativeView_Internal_HasStatus(error_protocol) && !std::is_void_v<Value>;
+  return PyNativeView_Of(&shown, flags);
+}
+
+/// True if consumers see the entry as the wrapper does.
+template <class Value>
+constexpr bool is_seen_as(const PyNativeView &view, std::size_t arity, bool takes_self,
+                          PyNativeErrorProtocol error_protocol) {
+  const bool has_place = view.reports && !std::is_void_v<Value>;
   const PyNativeType result = native_type<Value>();
   return view.error_protocol == error_protocol && view.nargs == static_cast<int>(arity) &&
          (view.takes_self != 0) == takes_self && (view.has_place != 0) == has_place &&
@@ -195,12 +200,13 @@ struct TYPEDCALL_HIDDEN offered {
                 "typedcall::nothrow)");
 
   static constexpr bool is_exact = (flags & PyNativeCallable_DIFFERS) == 0;
-  static_assert((flags & PyNativeCallable_FALLS_BACK) != 0 ||
-                is_seen_as<shown_type, value>(flags, arity, takes_self,
-                                              is_status    ? PyNativeErrorProtocol_STATUS
-                                              : !may_raise ? PyNativeErrorProtocol_NONE
-                                              : is_exact   ? PyNativeErrorProtocol_MAY_RAISE
-                                                         : PyNativeErrorProtocol_CHECK_EXCEPTION));
+  static constexpr PyNativeView view = view_of<shown_type>(flags);
+  static_assert(view.may_fall_back ||
+                is_seen_as<value>(view, arity, takes_self,
+                                  is_status    ? PyNativeErrorProtocol_STATUS
+                                  : !may_raise ? PyNativeErrorProtocol_NONE
+                                  : is_exact   ? PyNativeErrorProtocol_MAY_RAISE
+                                               : PyNativeErrorProtocol_CHECK_EXCEPTION));
 
   static constexpr std::uint64_t stated = Stated;
   /// True if consumers cannot call the function directly.

@@ -211,9 +211,7 @@ TYPEDCALL_RARE inline bool goes_with_result(const PyNativeCallableEntry &entry) 
 /// True if the flags for exceptions, status and falling back suit the result. The entry must be
 /// is_open() and have a canonical signature.
 inline bool is_usable(const PyNativeCallableEntry &entry) {
-  constexpr std::uintptr_t reports =
-      PyNativeCallable_MAY_RAISE | PyNativeCallable_RETURNS_STATUS | PyNativeCallable_FALLS_BACK;
-  return (entry.flags & reports) == 0 || goes_with_result(entry);
+  return (entry.flags & PyNativeCallable_Internal_OUTCOME_MASK) == 0 || goes_with_result(entry);
 }
 
 /// True if the last argument is a place for the value in both signatures or in neither.
@@ -230,8 +228,7 @@ TYPEDCALL_RARE inline bool has_same_place(const PyNativeCallableEntry &entry,
 /// True if the entry stores the value of a status function where the request expects it. The entry
 /// must be is_usable(). A const argument is never a place for the value.
 inline bool gives_value_there(const PyNativeCallableEntry &entry, const request &asked) {
-  constexpr std::uintptr_t by_place = PyNativeCallable_RETURNS_STATUS | PyNativeCallable_FALLS_BACK;
-  return (entry.flags & by_place) == 0 || has_same_place(entry, asked);
+  return (entry.flags & PyNativeCallable_Internal_STATUS_MASK) == 0 || has_same_place(entry, asked);
 }
 
 /// Returns the first entry with the same text. If there is none and the request allows it, returns

@@ -29,9 +29,7 @@ extern "C" {
 static inline int PyTypedMethod_Internal_CheckPyPy(const PyTypedMethodMetadata *metadata) {
   PyNativeCallableEntry entry;
   char signature[PyTypedMethod_PYPY_LENGTH];
-  const uintptr_t protocol = PyNativeCallable_MAY_RAISE | PyNativeCallable_ERROR_IS_NEG_ZERO |
-                             PyNativeCallable_RETURNS_STATUS | PyNativeCallable_TAKES_SELF |
-                             PyNativeCallable_FALLS_BACK;
+  const uintptr_t protocol = PyNativeCallable_Internal_OUTCOME_MASK | PyNativeCallable_TAKES_SELF;
   const PyPyTypedMethodMetadata *pypy = &metadata->pypy;
   if (pypy->arg_types == NULL || pypy->arg_types[0] == PyTypedMethod_NOT_FOR_PYPY) return 0;
   if (PyTypedMethod_Internal_Spell(pypy->arg_types, PyNativeSignature_MAX_ARGS, pypy->ret_type,

@@ -17,18 +17,20 @@ static inline TYPEDCALL_COLD int PyNativeCallable_CheckEntry(const PyNativeCalla
                                                              Py_ssize_t i, const char *name) {
   PyNativeSignature parsed;
   PyNativeSignature_Fault fault;
-  const enum PyNativeErrorProtocol said = PyNativeView_Internal_ErrorProtocol(entry->flags);
-  const bool falls_back = PyNativeView_Internal_FallsBack(said);
   if (entry->signature == NULL) {
     PyErr_Format(PyExc_ValueError, "%.100s: entry %zd has no signature", name, i);
-  } else if (PyNativeSignature_ParseString(entry->signature, &parsed, &fault) < 0) {
+    return -1;
+  }
+  if (PyNativeSignature_ParseString(entry->signature, &parsed, &fault) < 0) {
     PyErr_Format(PyExc_ValueError, "%.100s: entry %zd: signature '%.200s' at position %zu: %s",
                  name, i, entry->signature, fault.position, fault.reason);
-  } else if (entry->funcptr == NULL) {
+    return -1;
+  }
+  const PyNativeView view = PyNativeView_Of(&parsed, entry->flags);
+  if (entry->funcptr == NULL) {
     PyErr_Format(PyExc_ValueError, "%.100s: entry %zd, '%.200s', has no function", name, i,
                  entry->signature);
-  } else if (PyNativeView_Of(&parsed, entry->flags).error_protocol !=
-             PyNativeErrorProtocol_UNUSABLE) {
+  } else if (view.is_usable) {
     return 0;
   } else if (!PyNativeCallable_FlagsAreUsable(entry->flags)) {
     const uintptr_t unknown = PyNativeCallable_ABI_MASK |
@@ -39,14 +41,14 @@ static inline TYPEDCALL_COLD int PyNativeCallable_CheckEntry(const PyNativeCalla
       why = "which contain bits without a meaning";
     } else if (PyNativeCallable_FlagsAreUsable(entry->flags | PyNativeCallable_NEEDS_THREAD)) {
       why = "which may set an exception without NEEDS_THREAD";
-    } else if (falls_back) {
+    } else if (view.may_fall_back) {
       why = "which contradict each other: a function that falls back sets no exception";
     }
     PyErr_Format(PyExc_ValueError, "%.100s: entry %zd, '%.200s', has flags %p, %s", name, i,
                  entry->signature, (void *)entry->flags, why);
-  } else if (PyNativeView_Internal_HasStatus(said)) {
+  } else if (view.reports) {
     PyErr_Format(PyExc_ValueError, "%.100s: entry %zd, '%.200s', %s, but its result is not an int",
-                 name, i, entry->signature, falls_back ? "falls back" : "returns a status");
+                 name, i, entry->signature, view.may_fall_back ? "falls back" : "returns a status");
   } else {
     PyErr_Format(PyExc_ValueError,
                  "%.100s: entry %zd, '%.200s', may raise, but its result cannot say so; report "

@@ -154,11 +154,9 @@ def _resolve_falling_back(
     f: Any, signature: str, can: Any, casting: str
 ) -> TypedFunction | None:
     """Returns a function for `signature` that may fall back to `f`, such as "d&d->i" for "d->d", or None."""
-    text = falling_back(signature)
-    if text is None:
-        return None
-    found = backend.resolve_own(f, text, can, casting)
-    return found if found is not None and found.flags & Flags.FALLS_BACK else None
+    way_back = falling_back(signature)
+    found = None if way_back is None else backend.resolve_own(f, way_back[0], can, casting)
+    return found if found is not None and Flags(found.flags).may_fall_back else None
 
 
 def _refusal(f: Any, signature: str, can: Any, reasons: str) -> str:

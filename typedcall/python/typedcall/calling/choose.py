@@ -16,7 +16,6 @@ from typedcall.tools.parameters import parameters_of
 __all__ = ["NUMBERS", "VALUES", "extension_of", "is_alone", "nothing_offered", "offered", "rows_to_rank",
            "usable", "valueless", "why_nothing"]
 
-_RAISES = Flags.MAY_RAISE | Flags.RETURNS_STATUS
 #: The argument codes that every runtime can pass.
 NUMBERS = frozenset("?bBhHiIlLqQnNfd")
 # Codes that match a str exactly; empty without the extension module.
@@ -72,12 +71,13 @@ def usable(
 def _asked_beyond(capabilities: Flags, entry: Entry, consumer: str) -> str:
     """Names the capability that the consumer lacks, and suggests a function to offer instead."""
     reason = entry.flags.requirements(capabilities)
-    if entry.flags & Flags.FALLS_BACK & ~capabilities:
+    missing = entry.flags & ~capabilities
+    if missing.may_fall_back:
         reason += (
             f", and {consumer} cannot call the Python function then; offer a function beside it "
             "that has a result for all arguments (nan, say)"
         )
-    elif entry.flags & _RAISES & ~capabilities:
+    elif missing.may_raise:
         reason += (
             f", and {consumer} cannot handle exceptions; offer a function beside it that has a "
             "result for all arguments (nan, say), or one that falls back for callers that can call Python"

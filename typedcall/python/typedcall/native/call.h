@@ -90,7 +90,7 @@ class native_call {
   }
 
   /// True if the entry may fall back. Call such an entry with call_or_fall_back().
-  bool may_fall_back() const { return PyNativeView_Internal_FallsBack(own_.view.error_protocol); }
+  bool may_fall_back() const { return own_.view.may_fall_back; }
   /// Like operator(), but returns the result of `boxed`, a call to the Python callable, if the
   /// entry falls back.
   template <class Boxed>

@@ -171,13 +171,16 @@ def parse_signature(signature: str, /) -> tuple[list[str], str]:
     raise ValueError(f"signature {str.__repr__(str.__str__(signature)):.200} at position {position}: {reason}")
 
 
-def describe(signature: str, flags: int, /) -> tuple[list[str], str, str, str, int, int, bool]:
+def describe(signature: str, flags: int, /) -> tuple[list[str], str, bool, bool, bool, bool, str, int, int, bool]:
     """Describes an entry as typedcall/entry_view.h does, but always as unusable."""
     arguments, result = parse_signature(signature)
-    if flags & (_FLAGS["RETURNS_STATUS"] | _FLAGS["FALLS_BACK"]):
+    may_fall_back = bool(flags & _FLAGS["FALLS_BACK"])
+    returns_status = bool(flags & _FLAGS["RETURNS_STATUS"]) and not may_fall_back
+    may_raise = returns_status or bool(flags & _FLAGS["MAY_RAISE"]) and not may_fall_back
+    if returns_status or may_fall_back:
         has_place = arguments and arguments[-1].startswith("&") and not _is_const(arguments[-1])
         result = arguments.pop()[1:] if has_place else "v"
-    return arguments, result, "UNUSABLE", "ANY", 0, 0, True
+    return arguments, result, False, returns_status or may_fall_back, may_raise, may_fall_back, "ANY", 0, 0, True
 
 
 class TypedFunction:

@@ -144,23 +144,6 @@ inline PyObject *parse_signature(PyObject *text) {
 }
 
 // The names in typedcall.record.records.
-inline const char *name_of(PyNativeErrorProtocol error_protocol) {
-  switch (error_protocol) {
-    case PyNativeErrorProtocol_UNUSABLE:
-      break;
-    case PyNativeErrorProtocol_NONE:
-      return "NONE";
-    case PyNativeErrorProtocol_MAY_RAISE:
-      return "MAY_RAISE";
-    case PyNativeErrorProtocol_CHECK_EXCEPTION:
-      return "CHECK_EXCEPTION";
-    case PyNativeErrorProtocol_STATUS:
-      return "STATUS";
-    case PyNativeErrorProtocol_FALLS_BACK:
-      return "FALLS_BACK";
-  }
-  return "UNUSABLE";
-}
 inline const char *name_of(PyNativeThreadState thread_state) {
   switch (thread_state) {
     case PyNativeThreadState_ANY:
@@ -182,11 +165,12 @@ inline PyObject *describe(PyObject *text, PyObject *flags) {
   const PyNativeCheck check = PyNativeCheck_Of(view.error_protocol, &parsed, bits);
   const object_ref arguments = object_ref::steal(letters_of(parsed, view.nargs));
   if (!arguments) return nullptr;
-  return Py_BuildValue("ONssKKO", arguments.get(), letters_of(view.result),
-                       name_of(view.error_protocol), name_of(view.thread_state),
-                       static_cast<unsigned long long>(check.mask),
+  const auto fact = [](bool is_true) { return is_true ? Py_True : Py_False; };
+  return Py_BuildValue("ONOOOOsKKO", arguments.get(), letters_of(view.result), fact(view.is_usable),
+                       fact(view.reports), fact(view.may_raise), fact(view.may_fall_back),
+                       name_of(view.thread_state), static_cast<unsigned long long>(check.mask),
                        static_cast<unsigned long long>(check.expected),
-                       check.is_value_if_equal ? Py_True : Py_False);
+                       fact(check.is_value_if_equal));
 }
 
 // Raises ValueError if `kind` is not a kind, or if `letters` is not the code of a type.
@@ -250,37 +234,37 @@ inline bool answers(const char *offered, const char *asked) {
 }
 
 /// The rows of these functions in both modules' method_table.
-#define TYPEDCALL_PYTHON_SIGNATURE_METHODS                                                        \
-  def<typedcall::python::parse_signature>(                                                        \
-      "parse_signature", positional("signature"),                                                 \
-      "'d*kl->d' as (['d', '*kl'], 'd'): the types that Python passes and gets. ValueError, "     \
-      "with the position, if the signature is invalid; TypeError if it is not a str."),           \
-      def<typedcall::python::describe>(                                                           \
-          "describe", positional("signature"), positional("flags"),                               \
-          "An entry as Python sees it, from typedcall/entry_view.h: letters of arguments and "    \
-          "of its result; error protocol; thread state; mask, expected and is_value_if_equal of " \
-          "the comparison "                                                                       \
-          "after the call. The value of a function that returns a status or falls back is at "    \
-          "its place, not among the arguments."),                                                 \
-      def<typedcall::python::rank>(                                                               \
-          "rank", positional("kind"), positional("letters"),                                      \
-          "How well a value of a kind in KINDS suits a parameter, 0 being best; None if it "      \
-          "does not. Not for pointers and buffers, which are tried."),                            \
-      def<typedcall::python::kind_of>(                                                            \
-          "kind_of", positional("object"),                                                        \
-          "The kind of an object, from typedcall/overload_choice.h. Runs no Python code. An "     \
-          "object with nothing but `__complex__` is OTHER."),                                     \
-      def<typedcall::python::in_order>(                                                           \
-          "in_order", positional("columns"), positional("rows"), positional("most"),              \
-          "The indices of the first `most` overloads that Python tries, in its order. Each "      \
-          "column has the ranks of one argument, a byte for each of the `rows` overloads; 255 "   \
-          "if the overload does not accept it."),                                                 \
-      def<typedcall::python::are_equivalent>(                                                     \
-          "are_equivalent", positional("one"), positional("other"),                               \
-          "True if two signatures differ only in names of integers (`l` and `q`)."),              \
-      def<typedcall::python::answers>(                                                            \
-          "answers", positional("offered"), positional("asked"),                                  \
-          "True if the offered function can be called as the requested one: the signatures are "  \
+#define TYPEDCALL_PYTHON_SIGNATURE_METHODS                                                       \
+  def<typedcall::python::parse_signature>(                                                       \
+      "parse_signature", positional("signature"),                                                \
+      "'d*kl->d' as (['d', '*kl'], 'd'): the types that Python passes and gets. ValueError, "    \
+      "with the position, if the signature is invalid; TypeError if it is not a str."),          \
+      def<typedcall::python::describe>(                                                          \
+          "describe", positional("signature"), positional("flags"),                              \
+          "An entry as Python sees it, from typedcall/entry_view.h: letters of arguments and "   \
+          "of its result; is_usable, reports, may_raise and may_fall_back; thread state; mask, " \
+          "expected and is_value_if_equal of the comparison after the call. The value of a "     \
+          "function that returns a status or falls back is at "                                  \
+          "its place, not among the arguments."),                                                \
+      def<typedcall::python::rank>(                                                              \
+          "rank", positional("kind"), positional("letters"),                                     \
+          "How well a value of a kind in KINDS suits a parameter, 0 being best; None if it "     \
+          "does not. Not for pointers and buffers, which are tried."),                           \
+      def<typedcall::python::kind_of>(                                                           \
+          "kind_of", positional("object"),                                                       \
+          "The kind of an object, from typedcall/overload_choice.h. Runs no Python code. An "    \
+          "object with nothing but `__complex__` is OTHER."),                                    \
+      def<typedcall::python::in_order>(                                                          \
+          "in_order", positional("columns"), positional("rows"), positional("most"),             \
+          "The indices of the first `most` overloads that Python tries, in its order. Each "     \
+          "column has the ranks of one argument, a byte for each of the `rows` overloads; 255 "  \
+          "if the overload does not accept it."),                                                \
+      def<typedcall::python::are_equivalent>(                                                    \
+          "are_equivalent", positional("one"), positional("other"),                              \
+          "True if two signatures differ only in names of integers (`l` and `q`)."),             \
+      def<typedcall::python::answers>(                                                           \
+          "answers", positional("offered"), positional("asked"),                                 \
+          "True if the offered function can be called as the requested one: the signatures are " \
           "equivalent, but its arguments may have more const, and its result less.")
 
 }  // namespace typedcall::python

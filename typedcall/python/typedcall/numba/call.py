@@ -179,7 +179,7 @@ class Call:
                 value = extend(value, types[-1])
             passed.append(value)
         place = None
-        if case.returns_status:
+        if case.view.reports:
             returned: Any = ir.IntType(32)
             place = place_of(context, builder, site.signature)
             if case.result != "v":
@@ -199,10 +199,10 @@ class Call:
             result = call_detached(context, builder, function, passed)
         else:
             result = builder.call(function, passed)
-        if case.view.error_protocol == "FALLS_BACK":
+        if case.view.may_fall_back:
             with builder.if_then(is_suspect(builder, case.view, result), likely=False):
                 self._call_back(site, case.result, place)
-        if case.returns_status:
+        if case.view.reports:
             self._store_from(site, place)
         elif case.result != "v":
             own = context.get_value_type(case.result_type)

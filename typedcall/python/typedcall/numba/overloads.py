@@ -78,15 +78,13 @@ class Case:
         self.entry = entry
         self.view = view = entry.view()
         arguments, result = view.arguments, view.result
-        if view.error_protocol == "FALLS_BACK":
+        if view.may_fall_back:
             kinds = {kind_of(each) for each in [*arguments, result] if not is_copied(each)}
             if not kinds <= {"void", "bool", "signed", "unsigned", "floating", "complex"}:
                 raise ValueError("may fall back, and has types other than numbers")
         #: The codes of the values that Python passes and receives.
         self.letters = arguments
         self.result = result
-        #: True if the C function returns a status and stores the result where its last argument points.
-        self.returns_status = view.error_protocol in ("FALLS_BACK", "STATUS")
         #: The Numba types of the arguments, with None for an array.
         self.arguments = [None if takes_array(each) and not is_buffer(each) else numba_type(each)
                           for each in arguments]
@@ -335,7 +333,7 @@ def _choose(
                       f"for '{narrow}' write {narrower(narrow)} around it")
     first = cases[0]
     assert first is not None
-    if first.view.error_protocol == "FALLS_BACK":
+    if first.view.may_fall_back:
         for at, (given, letters) in enumerate(zip(arguments, first.letters), 1):
             if takes_truth(given, letters) and not (kind_of_type(given) or is_none(given)):
                 return None, f"it may fall back, and the Python function needs argument {at} itself, not its truth"

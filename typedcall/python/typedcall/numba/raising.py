@@ -87,7 +87,7 @@ class AttachedCall(NamedTuple):
         result = None if is_void else cgutils.alloca_once(builder, of)
         view = self.case.view
         failed = None
-        if view.error_protocol not in ("NONE", "FALLS_BACK"):
+        if view.may_raise:
             in_try = self.context.call_conv.check_try_status(builder).in_try
             failed = cgutils.alloca_once(builder, _INT)
             builder.store(ir.Constant(_INT, 0), failed)
@@ -133,7 +133,7 @@ class AttachedCall(NamedTuple):
         builder = self.builder
         with builder.if_then(is_suspect(builder, self.case.view, result), likely=False):
             how = builder.or_(builder.zext(in_try, _INT), builder.and_(entered, ir.Constant(_INT, _KNOWN)))
-            if self.case.view.error_protocol == "STATUS":
+            if self.case.view.reports:
                 how = builder.or_(how, ir.Constant(_INT, _FAILED))
             callable_ = address(self.context, builder, self.function, self.entries, "callable")
             builder.store(self._call("CHECK", _INT, [callable_, how]), failed)

@@ -156,7 +156,7 @@ class gufunc_loop {
 
   // Sets kernel_ if rows need no copy and calls need no checks.
   void choose_kernel() {
-    if (entry_.view.error_protocol != PyNativeErrorProtocol_NONE || arguments_.size() > 2) return;
+    if (entry_.view.may_raise || entry_.view.may_fall_back || arguments_.size() > 2) return;
     for (const gufunc_argument &each : arguments_) {
       if (each.output >= 0 || each.convert) return;
       if (!each.is_buffer() && each.type.code != PyNativeType_DOUBLE) return;

@@ -80,7 +80,8 @@ def _loops(function: Any, core: Core | None) -> tuple[Loops, Planner | None]:
     may_raise = tuple(map(int, numpy.__version__.split(".")[:2])) >= (1, 22)
 
     def unusable(entry: Entry) -> str:
-        if not may_raise and entry.view().error_protocol != "NONE":
+        view = entry.view()
+        if not may_raise and (view.may_raise or view.may_fall_back):
             return "may raise, or fall back, and NumPy checks for exceptions only since 1.22"
         if has_buffers(entry):
             return why_no_rows(entry, core)

@@ -71,7 +71,7 @@ class TypedFunction:
         entry = dataclasses.replace(entry, flags=entry.flags & ~Flags.DIFFERS)
         self._reason = why_not(entry)
         self._count = len(entry.python_types()[0])
-        self._falls_back = entry.view().error_protocol == "FALLS_BACK"
+        self._falls_back = entry.view().may_fall_back
         self._arrangement: Arrangement | None = None
         self._boxed = by_position(function)
         if self._reason is None:

@@ -133,7 +133,7 @@ def _refuser(wrapper: Any, parameters: Parameters, defaults: list[Any]) -> Calla
 
 
 def _falls_back(choice: _Choice) -> bool:
-    return choice.entry.view().error_protocol == "FALLS_BACK"
+    return choice.entry.view().may_fall_back
 
 
 def _branch(i: int, choice: _Choice, arguments: Sequence[str], left_out: Sequence[str]) -> list[str]:

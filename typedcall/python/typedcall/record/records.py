@@ -8,9 +8,8 @@ from typing import Any, Literal, NamedTuple, Optional, Union
 from typedcall.record import codes
 from typedcall.record.codes import parse_signature
 
-__all__ = ["BARE_LAYOUT", "EVERYTHING", "HANDLED", "OBJECT_ROW", "OF_TAGS", "PROMISES", "Entry", "ErrorProtocol",
-           "Flags", "Found", "ThreadState", "View", "falling_back", "has_buffers", "matching", "parse_signature",
-           "row_of"]
+__all__ = ["BARE_LAYOUT", "EVERYTHING", "HANDLED", "OBJECT_ROW", "OF_TAGS", "PROMISES", "Entry", "Flags", "Found",
+           "ThreadState", "View", "falling_back", "has_buffers", "matching", "parse_signature", "row_of"]
 
 #: The flags that may require something of an entry's caller.
 EVERYTHING = codes.MANDATORY_MASK
@@ -47,6 +46,16 @@ class Flags(enum.IntFlag):
         return not int(self) & _MANDATORY
 
     @property
+    def may_raise(self) -> bool:
+        """True if a function with these flags may raise, or if these capabilities include that."""
+        return bool(self & (Flags.MAY_RAISE | Flags.RETURNS_STATUS))
+
+    @property
+    def may_fall_back(self) -> bool:
+        """True if a function with these flags may fall back, or if these capabilities include that."""
+        return bool(self & Flags.FALLS_BACK)
+
+    @property
     def names(self) -> list[str]:
         """The names of the flags, by bit."""
         return [flag.name for flag in Flags if flag & self and flag.name is not None]
@@ -74,7 +83,6 @@ PROMISES = Flags.THREAD_SAFE | Flags.PURE
 
 
 #: The enumerators of typedcall/entry_view.h, in order.
-ErrorProtocol = Literal["UNUSABLE", "NONE", "MAY_RAISE", "CHECK_EXCEPTION", "STATUS", "FALLS_BACK"]
 ThreadState = Literal["ANY", "ATTACHED", "DETACHED"]
 
 
@@ -84,11 +92,17 @@ class View(NamedTuple):
     #: The codes of the arguments and the result in Python.
     arguments: list[str]
     result: str
-    #: How the C function reports failure. "UNUSABLE" if the entry must not be called.
-    error_protocol: ErrorProtocol
+    #: False if the entry must not be called.
+    is_usable: bool
+    #: True if the C result is no value but a status, which reports the outcome.
+    reports: bool
+    #: True if a call may set an exception.
+    may_raise: bool
+    #: True if the caller may have to call the Python callable.
+    may_fall_back: bool
     #: The state that the calling thread must be in: "ANY", "ATTACHED" or "DETACHED".
     thread_state: ThreadState
-    #: The call succeeded if ((bits & mask) == expected) equals is_value_if_equal. If not, `error_protocol` tells what to
+    #: The call succeeded if ((bits & mask) == expected) equals is_value_if_equal. If not, the facts above tell what to
     #: do.
     mask: int
     expected: int
@@ -143,8 +157,14 @@ def has_buffers(entry: Entry) -> bool:
     return "*" in entry.signature
 
 
-def falling_back(signature: str) -> str | None:
-    """Returns the signature of the entry with FALLS_BACK that has this signature in Python, or None."""
+def falling_back(signature: str, flags: int = 0) -> tuple[str, Flags] | None:
+    """Returns the signature and the flags of the entry that falls back and has this signature in Python, or None.
+    `flags` are its other flags."""
+    text = _with_place(signature)
+    return None if text is None else (text, Flags(flags) | Flags.FALLS_BACK)
+
+
+def _with_place(signature: str) -> str | None:
     arguments, result = parse_signature(signature)
     if result == "v":
         # The last pointer would be the place of a result.
@@ -177,7 +197,7 @@ def matching(found: list[Entry], signature: str, casting: str = "equivalent") ->
 def _has_same_place(entry: Entry, signature: str) -> bool:
     """True if the function writes its result where this matching signature expects it, or does not write it. Other
     arguments may be const even if this was not requested."""
-    if entry.view().error_protocol not in ("STATUS", "FALLS_BACK"):
+    if not entry.view().reports:
         return True
     own, asked = (parse_signature(text)[0] for text in (entry.signature, signature))
     return not own or codes.is_place(own[-1]) == codes.is_place(asked[-1])

@@ -57,8 +57,9 @@ def _is_declarable(entry: Entry) -> bool:
     """True if a Cython declaration can describe the entry."""
     arguments, result = parse_signature(entry.signature)
     kinds = {CODES[pointee(each)].kind for each in [*arguments, result]}
+    view = entry.view()
     return (not entry.flags.requirements(HANDLED & ~Flags.ERROR_IS_NEG_ZERO)
-            and entry.view().error_protocol in ("NONE", "MAY_RAISE") and kinds <= _KINDS)
+            and view.is_usable and not view.reports and kinds <= _KINDS)
 
 
 def _functions(module: ModuleType) -> dict[str, Entry]:
@@ -102,7 +103,7 @@ def cython_declarations(module: ModuleType | str) -> str:
     for name, entry in sorted(_functions(read_module(module)).items()):
         arguments, result = c_types(entry.signature, _IN_SOURCE)
         effects = "noexcept"
-        if entry.view().error_protocol == "MAY_RAISE":
+        if entry.view().may_raise:
             kind = kind_of(parse_signature(entry.signature)[1])
             effects = "" if kind == "object" else _ERRORS.get(kind, "except? NULL")
         if not entry.flags & Flags.NEEDS_THREAD:

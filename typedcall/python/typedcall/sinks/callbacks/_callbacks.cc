@@ -107,8 +107,7 @@ bool give_address(callback_object *own, bool has_data) {
   const typedcall::wide_value zero = {};
   const bool is_called = view.thread_state == PyNativeThreadState_ANY && !core->cast &&
                          std::memcmp(&core->success, &zero, sizeof(zero)) == 0;
-  const bool falls_back = PyNativeView_Internal_FallsBack(view.error_protocol);
-  void *address = is_called ? find_code(*core, falls_back) : nullptr;
+  void *address = is_called ? find_code(*core, view.may_fall_back) : nullptr;
   const bool is_compiled = address != nullptr;
   if (address == nullptr) {
     own->code = new closure;

@@ -187,7 +187,7 @@ Py_ssize_t add(const char *name, PyObject *rows, Py_ssize_t first, PyObject *kep
   if (!row.read(PyTuple_GET_ITEM(rows, first))) return -1;
   const calling::entry &own = functions.all[static_cast<std::size_t>(first)];
   const bool is_free = thread_state_of(functions) == PyNativeThreadState_ANY &&
-                       own.view.error_protocol == PyNativeErrorProtocol_NONE;
+                       !own.view.may_raise && !own.view.may_fall_back;
   typedcall::loop_options options;
   options.callable = object_ref::borrow(callable);
   auto made = loop::make(row.signature, row.flags, row.address, object_ref::borrow(kept),

@@ -50,7 +50,7 @@ struct function {
   TYPEDCALL_RARE bool look_for_loop(const entry_row &from) {
     const entry &chosen = functions.all[0];
     is_own = true;
-    bool is_whole = !PyNativeView_Internal_FallsBack(chosen.view.error_protocol) &&
+    bool is_whole = !chosen.view.may_fall_back &&
                     !PyNativeView_Internal_IsDetached(chosen.view.thread_state) &&
                     is_number(chosen.result);
     for (std::size_t i = 0; i < types.size(); ++i) {

@@ -154,9 +154,9 @@ def typed_function(f: Any, signature: str, *, flags: int = 0) -> Any:
     if result in ("v", "?"):  # these results have no error value
         text = "".join(arguments) + ("&?->i" if result == "?" else "->i")
         ways = [(text, given | Flags.NEEDS_THREAD | Flags.MAY_RAISE | Flags.RETURNS_STATUS)]
-    text = falling_back(signature) or ""
-    if text and result != "v" and given & PROMISES == PROMISES:
-        ways.insert(0, (text, given | Flags.FALLS_BACK))
+    way_back = falling_back(signature, given)
+    if way_back is not None and result != "v" and given & PROMISES == PROMISES:
+        ways.insert(0, way_back)
     made = functools.partial(f)
     made.__name__ = name or "tvm_ffi_function"  # type: ignore[attr-defined]
     handle = f.__chandle__()

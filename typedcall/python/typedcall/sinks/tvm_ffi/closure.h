@@ -12,8 +12,8 @@ namespace typedcall::python {
 
 class tvm_closure {
  public:
-  /// `flags` contains FALLS_BACK, RETURNS_STATUS or MAY_RAISE, which determines how errors are
-  /// reported. RETURNS_STATUS and MAY_RAISE need a thread state. `error` creates the exception.
+  /// `flags` say that the function may raise or falls back, and so how errors are reported. A
+  /// function that may raise needs a thread state. `error` creates the exception.
   /// Returns null with ValueError or MemoryError set. GIL: held.
   static std::unique_ptr<tvm_closure> make(const tvm_api &api, const char *signature,
                                            std::uintptr_t flags, void *function, object_ref error) {
@@ -43,10 +43,7 @@ class tvm_closure {
 
  private:
   tvm_closure(const tvm_api &api, std::uintptr_t flags, const PyNativeSignature &parsed)
-      : api_(api),
-        types_(parsed, flags),
-        falls_back_(PyNativeView_Internal_FallsBack(types_.view.error_protocol)),
-        has_status_(PyNativeView_Internal_HasStatus(types_.view.error_protocol)) {}
+      : api_(api), types_(parsed, flags) {}
 
   static void run(ffi_cif *, void *result, void **args, void *data) {
     static_cast<const tvm_closure *>(data)->call(result, args);
@@ -120,7 +117,7 @@ class tvm_closure {
     }
     while (owned > 0) api_.decref(objects[--owned]);
     if (failed == 0 && reason == nullptr) return finish(value, result, from);
-    if (falls_back_) {
+    if (types_.view.may_fall_back) {
       void *error = nullptr;
       if (failed != 0) api_.take_error(&error);
       if (error != nullptr) {
@@ -130,14 +127,14 @@ class tvm_closure {
     } else {
       raise(failed, reason);
     }
-    if (has_status_) return store_int(result, falls_back_ ? 1 : -1);
+    if (types_.view.reports) return store_int(result, types_.view.may_fall_back ? 1 : -1);
     store(native_value{~UINT64_C(0)}, -1.0, result);
   }
 
   /// Stores the result of a successful call. `from` points past the arguments, to the place for the
   /// result if there is one.
   void finish(native_value value, void *result, void **from) const {
-    if (has_status_) {
+    if (types_.view.reports) {
       if (types_.view.has_place) {
         void *to;
         std::memcpy(&to, *from, sizeof(to));
@@ -191,8 +188,6 @@ class tvm_closure {
   const tvm_api api_;
   void *function_ = nullptr;
   const calling::description types_;
-  const bool falls_back_;
-  const bool has_status_;
   object_ref error_;
   closure code_;
 };
