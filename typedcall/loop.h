@@ -19,7 +19,6 @@
 #include "typedcall/base/stats.h"
 #include "typedcall/calling.h"
 #include "typedcall/entry_view.h"
-#include "typedcall/loop/elements.h"
 #include "typedcall/loop/kernels.h"
 #include "typedcall/resolve.h"
 

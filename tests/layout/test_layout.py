@@ -31,7 +31,7 @@ ARROWS = {
     "typedcall/invoke": ["typedcall base"],
     "typedcall/callback": ["typedcall base"],
     "typedcall/calling": ["typedcall base", "typedcall/convert", "typedcall/invoke", "typedcall"],
-    "typedcall/loop": ["typedcall base", "typedcall/invoke", "typedcall"],
+    "typedcall/loop": ["typedcall base", "typedcall/invoke"],
     "typedcall/binding": ["typedcall base", "typedcall/convert", "typedcall"],
     "typedcall": ["core", "typedcall base", "typedcall/tag", "typedcall/convert",
                   "typedcall/provider", "typedcall/resolve", "typedcall/invoke",

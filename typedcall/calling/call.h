@@ -42,10 +42,12 @@ inline object_ref box(const given &value) {
   }
 }
 
-/// Calls `callable` with `count` arguments. box(i) returns argument `i` as an object_ref. On
-/// failure, returns null with an exception set. GIL: held.
+/// Calls `callable` with `count` arguments. box(i) returns argument `i` as an object_ref, and is
+/// called in order. Counts as `levels` levels of Python's recursion limit. On failure, returns null
+/// with an exception set. GIL: held.
 template <class Box>
-TYPEDCALL_RARE object_ref call_boxed(PyObject *callable, std::size_t count, const Box &box) {
+TYPEDCALL_RARE object_ref call_boxed(const internal::python_callable &callable, std::size_t count,
+                                     const Box &box, int levels = 1) {
   if (count > PyNativeSignature_MAX_ARGS) {
     PyErr_Format(PyExc_TypeError, "typedcall: %zu arguments, and at most %d can be passed", count,
                  PyNativeSignature_MAX_ARGS);
@@ -55,7 +57,7 @@ TYPEDCALL_RARE object_ref call_boxed(PyObject *callable, std::size_t count, cons
   for (std::size_t i = 0; i < count; ++i) {
     if (!boxed.add(box(i).release())) return {};
   }
-  return boxed.call(callable);
+  return boxed.call(callable, levels);
 }
 
 #ifndef PYPY_VERSION  // no sink runs on PyPy, which cannot tell whether a thread has the GIL

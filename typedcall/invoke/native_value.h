@@ -72,6 +72,19 @@ static_assert(sizeof(PyNativeType_ComplexLongDouble) <= sizeof(wide_value) &&
 
 namespace internal {
 
+/// Loads an element of an array. Uses memcpy because neither the alignment nor the type of the
+/// element is certain.
+template <class T>
+T load_as(const char *from) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return load_as<unsigned char>(from) != 0;  // the byte may be neither 0 nor 1
+  } else {
+    T value;
+    std::memcpy(&value, from, sizeof(value));
+    return value;
+  }
+}
+
 /// True if a value of this type is passed by address.
 inline bool is_wide(PyNativeType type) {
   return PyNativeType_Size(type) > sizeof(native_value::bits);

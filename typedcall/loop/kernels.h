@@ -11,6 +11,7 @@
 #include "typedcall/base/error_value.h"
 #include "typedcall/base/namespace.h"
 #include "typedcall/base/signature_of.h"
+#include "typedcall/invoke/native_value.h"
 #include "typedcall/invoke/register_image.h"
 #include "typedcall/native_callable.h"
 
@@ -27,18 +28,6 @@ using kernel = std::intptr_t (*)(void *funcptr, char *const *args, const std::in
 struct compiled_loops {
   kernel contiguous, strided, checked;
 };
-
-/// Uses memcpy because neither the alignment nor the type of the element is certain.
-template <class T>
-T load_as(const char *from) {
-  if constexpr (std::is_same_v<T, bool>) {
-    return load_as<unsigned char>(from) != 0;  // the byte may be neither 0 nor 1
-  } else {
-    T value;
-    std::memcpy(&value, from, sizeof(value));
-    return value;
-  }
-}
 
 /// `At` is the index sequence of the arguments.
 template <class At, class R, class... A>

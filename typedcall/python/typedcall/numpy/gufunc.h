@@ -284,34 +284,32 @@ class gufunc_loop {
                                                   wide_value *place) const {
     const auto call = [&](bool) {
       if (PyErr_Occurred() != nullptr) return false;
-      using typedcall::internal::boxed_arguments;
-      const std::size_t most = arguments_.size() + 1;
-      boxed_arguments boxed(TYPEDCALL_INTERNAL_ON_STACK(PyObject *, most));
-      boxed_arguments bytes(TYPEDCALL_INTERNAL_ON_STACK(PyObject *, most));
       std::size_t at = 0, count = 0;
-      for (const gufunc_argument &each : arguments_) {
-        if (each.is_buffer()) {
-          const auto size = static_cast<Py_ssize_t>(PyNativeType_Size(each.type));
-          const Py_ssize_t all = size * lengths[each.dimension];
-          const char *row = values[at].get<const char *>();
-          if (!bytes.add(each.output >= 0 ? PyByteArray_FromStringAndSize(row, all)
-                                          : PyBytes_FromStringAndSize(row, all)) ||
-              !boxed.add(
-                  PyObject_CallFunctionObjArgs(each.make_array.get(), bytes[count++], nullptr))) {
-            return false;
-          }
-          at += 2;
-        } else {
+      typedcall::internal::boxed_arguments bytes(
+          TYPEDCALL_INTERNAL_ON_STACK(PyObject *, arguments_.size() + 1));
+      const auto box = [&](std::size_t number) {
+        const gufunc_argument &each = arguments_[number];
+        if (!each.is_buffer()) {
+          ++at;
           wide_value wide;
           const char *from = args[each.input] + i * steps[each.input];
           const native_value value = typedcall::internal::load_element(each.given, from, &wide);
-          if (!boxed.add(typedcall::internal::box_element(each.given, value))) return false;
-          ++at;
+          return object_ref::steal(typedcall::internal::box_element(each.given, value));
         }
-      }
+        const auto all =
+            static_cast<Py_ssize_t>(PyNativeType_Size(each.type)) * lengths[each.dimension];
+        const char *const row = values[at].get<const char *>();
+        at += 2;
+        if (!bytes.add(each.output >= 0 ? PyByteArray_FromStringAndSize(row, all)
+                                        : PyBytes_FromStringAndSize(row, all))) {
+          return object_ref();
+        }
+        return object_ref::steal(
+            PyObject_CallFunctionObjArgs(each.make_array.get(), bytes[count++], nullptr));
+      };
       // NumPy needs 19 kB of the stack to call the loop of a generalised ufunc.
       constexpr int levels = 4;
-      const object_ref returned = boxed.call(callee_, levels);
+      const object_ref returned = calling::call_boxed(callee_, arguments_.size(), box, levels);
       if (!returned ||
           !typedcall::internal::unbox_element(entry_.result.type, returned.get(), place)) {
         return false;

@@ -1,7 +1,7 @@
 // The general inner loop, for signatures without a compiled loop. Makes each call through the
-// invoker. Used by typedcall/loop.h.
-#ifndef TYPEDCALL_LOOP_ELEMENTS_H_
-#define TYPEDCALL_LOOP_ELEMENTS_H_
+// invoker.
+#ifndef TYPEDCALL_CALLING_ELEMENTS_H_
+#define TYPEDCALL_CALLING_ELEMENTS_H_
 
 #include "typedcall/boxed_call.h"
 // boxed_call.h comes first because it includes Python.h.
@@ -13,11 +13,9 @@
 
 #include "typedcall/base/namespace.h"
 #include "typedcall/base/stack.h"
-#include "typedcall/calling.h"
-#include "typedcall/fallback.h"
+#include "typedcall/calling/call.h"
 #include "typedcall/invoke/native_value.h"
 #include "typedcall/invoker.h"
-#include "typedcall/loop/kernels.h"
 
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
@@ -234,53 +232,33 @@ inline bool unbox_element(PyNativeType type, PyObject *object, wide_value *to) {
   });
 }
 
-/// Calls `callee` with `values`, which do not include self. A buffer takes up two values and is
-/// passed as a copy. `buffers` has one element for each argument, or is null. On failure, returns
-/// false with an exception set.
-TYPEDCALL_RARE inline bool call_with(const python_callable &callee, const element_plan &plan,
-                                     const native_value *values, copied_buffer *buffers,
-                                     wide_value *result) {
-  const std::size_t count = plan.inputs.size();
-  boxed_arguments boxed(TYPEDCALL_INTERNAL_ON_STACK(PyObject *, count + 1));
-  for (std::size_t i = 0; i < count; ++i, ++values) {
-    const PyNativeType type = plan.inputs[i];
-    if (PyNativeType_IsBuffer(type) == 0) {
-      if (!boxed.add(box_element(type, *values))) return false;
-    } else if (!boxed.add(box_buffer(buffers, count, i))) {
-      return false;
-    } else {
-      ++values;
-    }
-  }
-  const object_ref returned = boxed.call(callee);
-  for (std::size_t i = 0; buffers != nullptr && i < count; ++i) finish_buffer(buffers[i]);
-  return returned && unbox_element(plan.output, returned.get(), result);
-}
-
-TYPEDCALL_RARE inline bool call_with_copies(const python_callable &callee, const element_plan &plan,
-                                            const native_value *values, wide_value *result) {
-  const std::size_t count = plan.inputs.size();
-  auto *const buffers = TYPEDCALL_INTERNAL_ON_STACK(copied_buffer, count);
+/// Calls the Python callable with the C function's arguments, which do not include self. A buffer
+/// takes up two values and is passed as a copy. On failure, returns false with an exception set. If
+/// an exception is already pending, calls nothing and returns false. GIL: held.
+TYPEDCALL_RARE inline bool call_element(const python_callable &callee, const element_plan &plan,
+                                        const native_value *values, wide_value *result) {
+  if (PyErr_Occurred() != nullptr) return false;
+  const std::size_t count = plan.inputs.size(), copies = plan.has_buffers() ? count : 0;
+  auto *const buffers = TYPEDCALL_INTERNAL_ON_STACK(copied_buffer, copies + 1);
   const native_value *next = values;
-  for (std::size_t i = 0; i < count; ++i, ++next) {
+  for (std::size_t i = 0; i < copies; ++i, ++next) {
     const PyNativeType type = plan.inputs[i];
     new (&buffers[i]) copied_buffer;
     if (PyNativeType_IsBuffer(type) == 0) continue;
     const auto *const data = (next++)->get<const void *>();
     buffers[i].parts = {type, data, next->get<std::size_t>()};
   }
-  const bool is_done = call_with(callee, plan, values, buffers, result);
-  for (std::size_t i = 0; i < count; ++i) buffers[i].copy.reset();
+  const object_ref returned = calling::call_boxed(callee, count, [&](std::size_t i) {
+    const native_value value = *values++;
+    const PyNativeType type = plan.inputs[i];
+    if (PyNativeType_IsBuffer(type) == 0) return object_ref::steal(box_element(type, value));
+    ++values;
+    return object_ref::steal(box_buffer(buffers, count, i));
+  });
+  for (std::size_t i = 0; i < copies; ++i) finish_buffer(buffers[i]);
+  const bool is_done = returned && unbox_element(plan.output, returned.get(), result);
+  for (std::size_t i = 0; i < copies; ++i) buffers[i].copy.reset();
   return is_done;
-}
-
-/// Calls the Python callable with the C function's arguments. On failure, returns false with an
-/// exception set. If an exception is already pending, calls nothing and returns false. GIL: held.
-TYPEDCALL_RARE inline bool call_element(const python_callable &callee, const element_plan &plan,
-                                        const native_value *values, wide_value *result) {
-  if (PyErr_Occurred() != nullptr) return false;
-  return plan.has_buffers() ? call_with_copies(callee, plan, values, result)
-                            : call_with(callee, plan, values, nullptr, result);
 }
 
 /// For loops that hold objects or may fall back.
@@ -307,4 +285,4 @@ struct element_fallback {
 }  // namespace TYPEDCALL_LAYOUT
 }  // namespace typedcall
 
-#endif  // TYPEDCALL_LOOP_ELEMENTS_H_
+#endif  // TYPEDCALL_CALLING_ELEMENTS_H_
