@@ -89,7 +89,7 @@ class loop {
     if (made.may_fall_back()) {
       made.callable_ = bound_to(made.self_.get(), options.callable.get());
       if (!made.callable_) return std::nullopt;
-      if (!made.back_.set(made.callable_.get(), made.plan_.inputs.size())) return std::nullopt;
+      if (!made.back_.set(made.callable_.get(), made.types_.parameters.size())) return std::nullopt;
     }
     return made;
   }
@@ -156,21 +156,25 @@ class loop {
   bool needs_thread() const {
     // thread_state() is not used, because callers of run_detached() may use a lock for a function
     // that is not THREAD_SAFE.
-    return plan_.stores_objects() || (flags_ & PyNativeCallable_NEEDS_THREAD) != 0;
+    return stores_objects() || (flags_ & PyNativeCallable_NEEDS_THREAD) != 0;
   }
   /// True if the loop may call a Python callable.
-  bool may_fall_back() const { return view_.may_fall_back; }
+  bool may_fall_back() const { return types_.view.may_fall_back; }
   /// True if the loop may run in several threads at once without the GIL.
-  bool may_detach() const {
-    return !plan_.stores_objects() && thread_state() == PyNativeThreadState_ANY;
-  }
+  bool may_detach() const { return !stores_objects() && thread_state() == PyNativeThreadState_ANY; }
   /// The thread state in which the function must be called.
-  PyNativeThreadState thread_state() const { return view_.thread_state; }
+  PyNativeThreadState thread_state() const { return types_.view.thread_state; }
 
   /// The element types of the input arrays, in order.
-  const std::vector<PyNativeType> &inputs() const { return plan_.inputs; }
+  std::vector<PyNativeType> inputs() const {
+    std::vector<PyNativeType> found;
+    for (const calling::value_type &each : types_.parameters) found.push_back(each.type);
+    return found;
+  }
   /// The element type of the output array, or `v` if there is no output array.
-  PyNativeType output() const { return plan_.output; }
+  PyNativeType output() const { return types_.result.type; }
+  /// The same types, for typedcall's own code.
+  const calling::description &types() const { return types_; }
   /// The PyNativeCallable_* bits passed to make().
   std::uintptr_t flags() const { return flags_; }
   /// These references are for the tp_traverse of an object that owns the loop. They are borrowed
@@ -194,6 +198,16 @@ class loop {
                     : get(callable, self, reinterpret_cast<PyObject *>(Py_TYPE(self))));
   }
 
+  bool has_output() const { return types_.result.size != 0; }
+  bool stores_objects() const { return is_object(types_.result); }
+  bool reads_objects() const { return types_.has_parameter(is_object); }
+  static bool is_object(const calling::value_type &type) {
+    return type.kind == PyNativeKind_OBJECT;
+  }
+  static bool is_typed_pointer(const calling::value_type &type) {
+    return type.type.pointer_flags != 0;
+  }
+
   static bool fail(PyObject *type, const char *signature, const char *reason) {
     PyErr_Format(type, "typedcall: no loop over '%.200s': %s", signature, reason);
     return false;
@@ -205,28 +219,23 @@ class loop {
     if (!internal::check_signature(signature, &parsed)) return false;
     funcptr_ = funcptr;
     flags_ = flags;
-    view_ = PyNativeView_Of(&parsed, flags);
+    types_ = calling::description(parsed, flags);
     if (!check(signature, options)) return false;
-    plan_.inputs.assign(parsed.args, parsed.args + view_.nargs);
-    plan_.output = view_.result;
-    plan_.error_protocol = view_.error_protocol;
-    plan_.has_place = view_.has_place != 0;
-    if (plan_.has_buffers()) {
+    if (types_.takes_buffers()) {
       return fail(PyExc_TypeError, signature,
                   "a buffer ('*') is an array of its own for each call, and a loop passes one "
                   "element of an array");
     }
-    if (PyNativeView_Internal_IsDetached(thread_state()) &&
-        (plan_.stores_objects() || plan_.reads_objects())) {
+    if (PyNativeView_Internal_IsDetached(thread_state()) && (stores_objects() || reads_objects())) {
       return fail(PyExc_TypeError, signature,
                   "the function takes the GIL itself, and objects are not kept without it");
     }
-    if (may_fall_back() && plan_.has_typed_pointers()) {
+    if (may_fall_back() && types_.has_parameter(is_typed_pointer)) {
       return fail(PyExc_TypeError, signature,
                   "the function may fall back, and Python functions take no such pointers");
     }
-    holds_objects_ = plan_.reads_objects();
-    const PyNativeCheck check = PyNativeCheck_Of(view_.error_protocol, &parsed, flags);
+    holds_objects_ = reads_objects();
+    const PyNativeCheck check = PyNativeCheck_Of(types_.view.error_protocol, &parsed, flags);
     if (options.kernel != loop_kernel::invoker) compile(static_cast<bool>(options.self), check);
     if (strided_ != nullptr) return true;
     if (options.kernel == loop_kernel::compiled) {
@@ -241,7 +250,7 @@ class loop {
   bool check(const char *signature, const loop_options &options) const {
     const bool has_self = static_cast<bool>(options.self);
     if (funcptr_ == nullptr) return fail(PyExc_ValueError, signature, "no function");
-    if (!view_.is_usable) {
+    if (!types_.view.is_usable) {
       return fail(PyExc_ValueError, signature,
                   "flags that are not understood, or do not go with the result");
     }
@@ -253,7 +262,7 @@ class loop {
       return fail(PyExc_TypeError, signature,
                   "the function may fall back, and a loop does not know to which callable");
     }
-    const bool takes_self = view_.takes_self != 0;
+    const bool takes_self = types_.view.takes_self != 0;
     if (takes_self && !has_self) {
       return fail(PyExc_TypeError, signature, "the function takes self, and none was given");
     }
@@ -263,32 +272,31 @@ class loop {
 
   // Looks for compiled loops. Self is passed as an array with stride 0.
   void compile(bool has_self, const PyNativeCheck &check) {
-    const PyNativeKind result = PyNativeType_Kind(plan_.output);
+    const PyNativeKind result = PyNativeType_Kind(output());
     const bool is_void = result == PyNativeKind_VOID;
     // Compiled loops check only for these error values, and cannot check for NULL.
     const bool is_usual = check.mask != 0 && (check.expected == check.mask ||
                                               check.expected == native_value::of(-1.0).bits ||
                                               check.expected == native_value::of(-1.0f).bits);
-    const bool raises = view_.may_raise;
-    if (view_.reports || view_.may_fall_back || (raises && !is_usual)) return;
-    const std::size_t count = plan_.inputs.size() + (has_self ? 1 : 0);
+    const bool raises = types_.view.may_raise;
+    if (types_.view.reports || types_.view.may_fall_back || (raises && !is_usual)) return;
+    const std::size_t count = types_.parameters.size() + (has_self ? 1 : 0);
     if (count > internal::kernel_arguments || (is_void && !TYPEDCALL_REGISTER_IMAGE)) return;
 
     constexpr PyNativeType pointer = {PyNativeType_POINTER, 0};
     unsigned classes[internal::kernel_arguments];
     unsigned *next = classes;
     if (has_self) *next++ = internal::kernel_class(pointer);
-    for (const PyNativeType type : plan_.inputs) *next++ = internal::kernel_class(type);
+    for (const auto &each : types_.parameters) *next++ = internal::kernel_class(each.type);
     const auto *found = internal::find_compiled(
-        internal::kernel_class(is_void ? pointer : plan_.output), classes, count);
+        internal::kernel_class(is_void ? pointer : output()), classes, count);
     if (found == nullptr) return;
     strided_ = raises ? found->checked : found->strided;
     // The contiguous loop cannot check for errors or use an array with stride 0.
     contiguous_ = raises || is_void || has_self ? strided_ : found->contiguous;
-    for (std::size_t i = 0; i < plan_.inputs.size(); ++i) {
-      sizes_[i] = static_cast<std::intptr_t>(PyNativeType_Size(plan_.inputs[i]));
-    }
-    sizes_[plan_.inputs.size()] = static_cast<std::intptr_t>(PyNativeType_Size(plan_.output));
+    std::intptr_t *size = sizes_.data();
+    for (const auto &each : types_.parameters) *size++ = each.size;
+    *size = types_.result.size;
   }
 
   TYPEDCALL_OUT_OF_LINE int run_without_gil(char *const *args, std::intptr_t count,
@@ -318,8 +326,8 @@ class loop {
 
   std::intptr_t run_compiled(char *const *args, std::intptr_t count,
                              const std::intptr_t *steps) const {
-    const std::size_t arrays = plan_.inputs.size() + (plan_.has_output() ? 1 : 0);
-    if (!self_ && plan_.has_output()) {
+    const std::size_t arrays = types_.parameters.size() + (has_output() ? 1 : 0);
+    if (!self_ && has_output()) {
       if (std::memcmp(steps, sizes_.data(), arrays * sizeof(*steps)) == 0) {
         return contiguous_(funcptr_, args, steps, count);
       }
@@ -335,26 +343,25 @@ class loop {
       std::memcpy(all_args + first, args, arrays * sizeof(*args));
       std::memcpy(all_steps + first, steps, arrays * sizeof(*steps));
     }
-    if (!plan_.has_output()) all_args[first + arrays] = reinterpret_cast<char *>(&unused);
+    if (!has_output()) all_args[first + arrays] = reinterpret_cast<char *>(&unused);
     return strided_(funcptr_, all_args, all_steps, count);
   }
 
   template <class Fallback>
   std::intptr_t run_by_codes(char *const *args, std::intptr_t count, const std::intptr_t *steps,
                              const Fallback &back) const {
-    const auto run = plan_.inputs.size() <= internal::few_arguments
+    const auto run = types_.parameters.size() <= internal::few_arguments
                          ? &internal::run_elements<internal::few_arguments, Fallback>
                          : &internal::run_elements<PyNativeSignature_MAX_ARGS, Fallback>;
-    return run(plan_, *invoke_, self_.get(), args, steps, count, back);
+    return run(types_, *invoke_, self_.get(), args, steps, count, back);
   }
 
-  internal::element_plan plan_;
+  calling::description types_;
   internal::kernel contiguous_ = nullptr, strided_ = nullptr;             // null if invoke_ is used
   std::array<std::intptr_t, internal::kernel_arguments + 1> sizes_ = {};  // element sizes
   std::optional<invoker> invoke_;
   void *funcptr_ = nullptr;
   std::uintptr_t flags_ = 0;
-  PyNativeView view_ = {};
   bool holds_objects_ = false;  // while the loop runs with the GIL
   object_ref self_;
   object_ref keep_alive_;

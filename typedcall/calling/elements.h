@@ -101,42 +101,11 @@ struct held_objects {
   }
 };
 
-struct element_plan {
-  std::vector<PyNativeType> inputs;
-  PyNativeType output = {PyNativeType_VOID, 0};
-  PyNativeErrorProtocol error_protocol = PyNativeErrorProtocol_NONE;
-  bool has_place = false;  // true if the argument after the inputs points to the result
-
-  bool has_output() const { return output.code != PyNativeType_VOID; }
-  bool stores_objects() const { return PyNativeType_Kind(output) == PyNativeKind_OBJECT; }
-  static bool is_object(PyNativeType type) {
-    return PyNativeType_Kind(type) == PyNativeKind_OBJECT;
-  }
-  bool reads_objects() const { return any_input(is_object); }
-  /// True if any input is a buffer. Loops do not support buffers.
-  bool has_buffers() const {
-    return any_input([](PyNativeType type) { return PyNativeType_IsBuffer(type) != 0; });
-  }
-  /// True if any input is a typed pointer or a buffer.
-  bool has_typed_pointers() const {
-    return any_input([](PyNativeType type) { return type.pointer_flags != 0; });
-  }
-
- private:
-  template <class Is>
-  bool any_input(const Is &is) const {
-    for (const PyNativeType type : inputs) {
-      if (is(type)) return true;
-    }
-    return false;
-  }
-};
-
 /// For loops that hold no objects and never fall back.
 struct no_fallback {
   static constexpr bool holds = false;
-  bool operator()(const element_plan &plan, const native_value *, wide_value *) const {
-    return calling::settle(plan.error_protocol) == calling::outcome::value;
+  bool operator()(const calling::description &types, const native_value *, wide_value *) const {
+    return calling::settle(types.view.error_protocol) == calling::outcome::value;
   }
 };
 
@@ -146,31 +115,32 @@ struct no_fallback {
 /// C result is not a value, `back` supplies it, or returns false with an exception set. There are
 /// at most `most` inputs.
 template <std::size_t most, class Fallback>
-TYPEDCALL_OUT_OF_LINE std::intptr_t run_elements(const element_plan &plan, const invoker &invoke,
-                                                 PyObject *self, char *const *args,
-                                                 const std::intptr_t *steps, std::intptr_t count,
-                                                 const Fallback &back) {
+TYPEDCALL_OUT_OF_LINE std::intptr_t run_elements(const calling::description &types,
+                                                 const invoker &invoke, PyObject *self,
+                                                 char *const *args, const std::intptr_t *steps,
+                                                 std::intptr_t count, const Fallback &back) {
   native_value values[most + 2];  // also self and the place for the result
   wide_value scratches[most];
-  const std::size_t inputs = plan.inputs.size();
-  const std::size_t size = PyNativeType_Size(plan.output);
-  const bool stores_objects = plan.stores_objects(), holds = back.holds;
+  const std::size_t inputs = types.parameters.size(), size = types.result.size;
+  const calling::value_type *const parameters = types.parameters.data();
+  const bool stores_objects = types.result.kind == PyNativeKind_OBJECT, holds = back.holds;
+  const bool has_place = types.view.has_place != 0;
   native_value *const arguments = values + (self != nullptr ? 1 : 0);
   values[0] = native_value::of(self);
   held_objects<most> held;
   std::intptr_t i = 0;
   for (; i < count; ++i) {
     for (std::size_t at = 0; at < inputs; ++at) {
-      arguments[at] = load_element(plan.inputs[at], args[at] + i * steps[at], &scratches[at]);
+      arguments[at] = load_element(parameters[at].type, args[at] + i * steps[at], &scratches[at]);
     }
     for (std::size_t at = 0; holds && at < inputs; ++at) {
-      if (element_plan::is_object(plan.inputs[at])) held.hold(arguments[at].get<PyObject *>());
+      if (parameters[at].kind == PyNativeKind_OBJECT) held.hold(arguments[at].get<PyObject *>());
     }
     wide_value scratch = {};
-    if (plan.has_place) arguments[inputs] = native_value::at(&scratch);
+    if (has_place) arguments[inputs] = native_value::at(&scratch);
     native_value result = invoke(values, &scratch);
-    if (!invoke.is_result(result) && !back(plan, arguments, &scratch)) break;
-    if (plan.has_place) std::memcpy(&result.bits, &scratch, sizeof(result.bits));
+    if (!invoke.is_result(result) && !back(types, arguments, &scratch)) break;
+    if (has_place) std::memcpy(&result.bits, &scratch, sizeof(result.bits));
     if (stores_objects) {
       auto *const object = result.get<PyObject *>();
       if (object == nullptr) {
@@ -235,28 +205,29 @@ inline bool unbox_element(PyNativeType type, PyObject *object, wide_value *to) {
 /// Calls the Python callable with the C function's arguments, which do not include self. A buffer
 /// takes up two values and is passed as a copy. On failure, returns false with an exception set. If
 /// an exception is already pending, calls nothing and returns false. GIL: held.
-TYPEDCALL_RARE inline bool call_element(const python_callable &callee, const element_plan &plan,
+TYPEDCALL_RARE inline bool call_element(const python_callable &callee,
+                                        const calling::description &types,
                                         const native_value *values, wide_value *result) {
   if (PyErr_Occurred() != nullptr) return false;
-  const std::size_t count = plan.inputs.size(), copies = plan.has_buffers() ? count : 0;
+  const std::size_t count = types.parameters.size(), copies = types.takes_buffers() ? count : 0;
   auto *const buffers = TYPEDCALL_INTERNAL_ON_STACK(copied_buffer, copies + 1);
   const native_value *next = values;
   for (std::size_t i = 0; i < copies; ++i, ++next) {
-    const PyNativeType type = plan.inputs[i];
+    const calling::value_type &type = types.parameters[i];
     new (&buffers[i]) copied_buffer;
-    if (PyNativeType_IsBuffer(type) == 0) continue;
+    if (!type.is_buffer) continue;
     const auto *const data = (next++)->get<const void *>();
-    buffers[i].parts = {type, data, next->get<std::size_t>()};
+    buffers[i].parts = {type.type, data, next->get<std::size_t>()};
   }
   const object_ref returned = calling::call_boxed(callee, count, [&](std::size_t i) {
     const native_value value = *values++;
-    const PyNativeType type = plan.inputs[i];
-    if (PyNativeType_IsBuffer(type) == 0) return object_ref::steal(box_element(type, value));
+    const calling::value_type &type = types.parameters[i];
+    if (!type.is_buffer) return object_ref::steal(box_element(type.type, value));
     ++values;
     return object_ref::steal(box_buffer(buffers, count, i));
   });
   for (std::size_t i = 0; i < copies; ++i) finish_buffer(buffers[i]);
-  const bool is_done = returned && unbox_element(plan.output, returned.get(), result);
+  const bool is_done = returned && unbox_element(types.result.type, returned.get(), result);
   for (std::size_t i = 0; i < copies; ++i) buffers[i].copy.reset();
   return is_done;
 }
@@ -269,10 +240,11 @@ struct element_fallback {
   /// not.
   PyThreadState *detached = nullptr;
 
-  bool operator()(const element_plan &plan, const native_value *values, wide_value *result) const {
-    const calling::outcome found = calling::settle(plan.error_protocol);
+  bool operator()(const calling::description &types, const native_value *values,
+                  wide_value *result) const {
+    const calling::outcome found = calling::settle(types.view.error_protocol);
     if (found != calling::outcome::none) return found == calling::outcome::value;
-    const auto call = [&](bool) { return call_element(*callee, plan, values, result); };
+    const auto call = [&](bool) { return call_element(*callee, types, values, result); };
     if (detached == nullptr) return callee->attached(call);
     restore_thread(detached);
     const bool is_done = run_python([&] { return call(true); });

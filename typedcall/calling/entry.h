@@ -2,6 +2,7 @@
 #ifndef TYPEDCALL_CALLING_ENTRY_H_
 #define TYPEDCALL_CALLING_ENTRY_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -19,10 +20,18 @@ namespace calling {
 
 /// The parameters and the result of a C function as Python sees them.
 struct description {
-  description(const PyNativeSignature &parsed, std::uintptr_t flags)
+  explicit description(const PyNativeSignature &parsed = {}, std::uintptr_t flags = 0)
       : view(PyNativeView_Of(&parsed, flags)),
         parameters(parsed.args, parsed.args + view.nargs),
         result(view.result) {}
+
+  bool takes_buffers() const {
+    return has_parameter([](const value_type &type) { return type.is_buffer; });
+  }
+  template <class Is>
+  bool has_parameter(const Is &is) const {
+    return std::any_of(parameters.begin(), parameters.end(), is);
+  }
 
   PyNativeView view;
   std::vector<value_type> parameters;

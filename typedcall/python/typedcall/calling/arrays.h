@@ -58,7 +58,7 @@ struct array_plan {
   bool make(const PyNativeSignature &arrays, const loop &over, bool chooses = false) {
     types = arrays;
     is_chosen = chooses;
-    inputs.resize(over.inputs().size());
+    inputs.resize(over.types().parameters.size());
     if (chooses) return static_cast<std::size_t>(types.nargs) == inputs.size();
     const auto &wanted = over.inputs();
     if (static_cast<std::size_t>(types.nargs) != wanted.size()) return false;
@@ -199,10 +199,11 @@ class array_pass {
       steps[i] = by_[i];
       if (i == out || !plan_.inputs[i]) continue;
       auto *const made = reinterpret_cast<char *>(next);
-      steps[i] = static_cast<std::intptr_t>(PyNativeType_Size(over_.inputs()[i]));
+      steps[i] = static_cast<std::intptr_t>(PyNativeType_Size(over_.types().parameters[i].type));
       good = std::min(good, plan_.inputs[i].run(given[i], by_[i], count, made, steps[i]));
       given[i] = made;
-      next += static_cast<std::intptr_t>(array_plan::words_of(over_.inputs()[i])) * count;
+      next += static_cast<std::intptr_t>(array_plan::words_of(over_.types().parameters[i].type)) *
+              count;
     }
     char *const wanted = given[out];
     if (plan_.output) {

@@ -15,7 +15,7 @@ namespace typedcall::python {
 /// contains its address. Holds the callable, because a destructor may run compiled code after
 /// Python has cleared its modules.
 struct fall_back_plan {
-  typedcall::internal::element_plan types;
+  calling::description types;
   typedcall::internal::callable_at_home callee;
 
   /// `signature` is the signature in Python, such as "d->d". Returns null with ValueError or
@@ -24,9 +24,8 @@ struct fall_back_plan {
     PyNativeSignature parsed;
     if (!typedcall::internal::check_signature(signature, &parsed)) return nullptr;
     std::unique_ptr<fall_back_plan> made(new fall_back_plan);
-    made->types.inputs.assign(parsed.args, parsed.args + parsed.nargs);
-    made->types.output = parsed.result;
-    if (!made->callee.set(callable, made->types.inputs.size())) return nullptr;
+    made->types = calling::description(parsed);
+    if (!made->callee.set(callable, made->types.parameters.size())) return nullptr;
     Py_INCREF(callable);
     return made.release();
   }
@@ -95,7 +94,7 @@ inline int fall_back(const fall_back_plan *plan, const native_value *values, voi
     return false;
   };
   if (!plan->callee.attached(call)) return -1;
-  std::memcpy(place, &result, PyNativeType_Size(plan->types.output));
+  std::memcpy(place, &result, plan->types.result.size);
   return 0;
 }
 

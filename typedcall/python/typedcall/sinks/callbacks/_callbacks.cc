@@ -85,8 +85,7 @@ bool read_entry(callback *core, PyObject *entry, const char *asked, const char *
     }
   }
   core->function = row.address;
-  core->asked.inputs.assign(wanted.args, wanted.args + wanted.nargs);
-  core->asked.output = wanted.result;
+  core->asked = typedcall::calling::description(wanted);
   return true;
 }
 
@@ -159,7 +158,7 @@ PyObject *make(PyObject *module, PyObject *callable, PyObject *called, PyObject 
   std::memcpy(&core->success, PyBytes_AS_STRING(success),
               static_cast<std::size_t>(PyBytes_GET_SIZE(success)));
   if (!read_sources(core, sources, unused, place) || !read_entry(core, row, asked, offered) ||
-      !core->callee.set(called, core->asked.inputs.size())) {
+      !core->callee.set(called, core->asked.parameters.size())) {
     return nullptr;
   }
   if (core->entry->view.takes_self) {

@@ -45,8 +45,8 @@ class callback : public shared_state<callback> {
 
   std::optional<calling::entry> entry;
   std::optional<safe_cast> cast;
-  PyNativeSignature parameters = {};        ///< the types of the C function
-  typedcall::internal::element_plan asked;  ///< the types of the typed function
+  PyNativeSignature parameters = {};  ///< the types of the C function
+  calling::description asked;         ///< the types of the typed function
   std::vector<source> sources;
   std::vector<std::size_t> unused;  ///< pointers that must be NULL
   std::optional<source> place;      ///< where to store a result that C does not return
@@ -84,7 +84,7 @@ class callback : public shared_state<callback> {
     // A function that takes the GIL itself is called without it, so the Callback cannot be held.
     const bool is_counted = PyNativeView_Internal_IsDetached(entry->view.thread_state);
     if (is_counted) hold();
-    calling::finish(&*entry, callee.get(), call, asked.inputs.size(), converted, call);
+    calling::finish(&*entry, callee.get(), call, asked.parameters.size(), converted, call);
     if (is_counted) release();
   }
 
@@ -126,7 +126,7 @@ class callback : public shared_state<callback> {
       wide_value copy, answer;
       const native_value given = load(type.type, at, &copy);
       const native_value made = own.cast->convert_result(given, &copy, &answer);
-      const bool is_wide = typedcall::internal::is_wide(own.asked.output);
+      const bool is_wide = typedcall::internal::is_wide(own.asked.result.type);
       own.deliver(args, is_wide ? static_cast<const void *>(&answer) : &made, result);
     }
     void raised() const { own.exception.keep(own.callee.get()); }
@@ -230,9 +230,9 @@ class callback : public shared_state<callback> {
   void deliver(void *const *args, const void *answer, void *result) const {
     const std::size_t size = PyNativeType_Size(parameters.result);
     if (place) {
-      std::memcpy(pointer_at(args[place->parameter]), answer, PyNativeType_Size(asked.output));
+      std::memcpy(pointer_at(args[place->parameter]), answer, asked.result.size);
     }
-    if (place || PyNativeType_Size(asked.output) == 0) {
+    if (place || asked.result.size == 0) {
       std::memcpy(result, &success, size);
     } else {
       std::memcpy(result, answer, size);

@@ -132,7 +132,7 @@ struct compiled<R(P...), Result(A...)> {
     const auto types =
         signature_of<R(std::conditional_t<internal::has_elements<P>, void *, P>...)>::parsed();
     bool is_same = PyNativeSignature_SatisfiesParsed(&types, &own.parameters) != 0 &&
-                   PyNativeType_Equivalent(own.asked.output, native_type<Result>()) != 0 &&
+                   PyNativeType_Equivalent(own.asked.result.type, native_type<Result>()) != 0 &&
                    own.sources.size() == sizeof...(A) &&
                    own.place.has_value() == mapping::has_place &&
                    (!own.place || is_argument(own, *own.place, sizeof...(A)));

@@ -65,7 +65,7 @@ struct arrays {
   /// Reads the arrays of a call. Returns "", or an error message.
   std::string read(const xla_call &call, const loop &over) {
     const xla_buffers &in = call.arguments, &out = call.results;
-    if (in.count != static_cast<std::int64_t>(over.inputs().size()) || out.count != 1) {
+    if (in.count != static_cast<std::int64_t>(over.types().parameters.size()) || out.count != 1) {
       return "the number of arrays differs from the function's";
     }
     PyNativeSignature types = {};
