@@ -170,6 +170,21 @@ class Refused(unittest.TestCase):
         # Other functions of such a header can be read.
         self.assertEqual(by_header("double other(unsigned __count); unsigned LOUD(int); int ef_gcd(int);"), "i->i")
 
+    def test_a_word_that_may_be_a_macro_is_no_name_behind_an_open_type(self):
+        """C reads a typedef behind a type word as a name, and a macro as a part of the type."""
+        for start, words in (
+                ("unsigned", "word dword QWord uword word32 byte Byte octet hyper bigint tinyint glong gulong qlonglong wchar "
+                 "lint intp intmax qint64"),
+                ("long", "word Word intp real real8 dbl longfloat double_real"), ("short", "byte"), ("signed", "byte")):
+            for word in words.split():
+                for text in ("double ef_gcd(%s %s)", "double ef_gcd(int, const %s %s, int)", "double ef_gcd(%s (%s))"):
+                    self.refused(text % (start, word), "if that is a name, write|may be a name or a type")
+        for parameters, signature in (
+                ("unsigned count, long words, unsigned bytes, unsigned byte_count, short point", "IlIIh->d"),
+                ("unsigned hint, long width, unsigned realm, long floats, unsigned lchars", "IlIlI->d"),
+                ("unsigned int word, int byte, double real, unsigned *word, unsigned char byte", "Iid&IB->d")):
+            self.assertEqual(each_way("double", parameters), [signature] * 4, parameters)
+
     def test_a_word_like_those_of_c_is_no_name_behind_any_type(self):
         for start, words in (
                 ("unsigned", "int64 i64 Int64 LongLong longlong quad uint ulong UInt uint_t __i64 MY_LONG long_long int_"),

@@ -52,8 +52,11 @@ _BASIC = {
 _MACROS = {"PY_LONG_LONG": ("long", "long")}
 # The words that may be followed by others, such as `int` or a macro like PY_LONG_LONG.
 _OPEN = {"short", "long", "signed", "unsigned"}
-# Names that are usually macros or types. They are no names of parameters behind one of those words.
-_LIKE_A_TYPE = re.compile(r"_\w*|[A-Z][A-Z0-9_]+|\w+_t")
+# Names that are usually macros or types. They are no names of parameters behind one of those words. C itself reads every
+# word there that is no macro as a name, even a typedef's.
+_LIKE_A_TYPE = re.compile(
+    r"_\w*|[A-Z][A-Z0-9_]+|\w+_t|(?i:(?:u|un)?[dhoqx]?_?(?:word|byte|octet|nibble|hyper)\d*|u?int(?:ptr|max|p)"
+    r"|(?:big|small|tiny|medium|huge|wide|g|q|x|w|b|l)u?(?:(?:int|long|short|char)\d*)+|(?:long|double)?_?(?:real|dbl|float)\d*)")
 # Macros for C's own words, and other names of integers. They are no names of parameters behind any of C's types.
 _LIKE_C = re.compile(r"(?:\w*_)?(?:(?:un)?signed|complex|u?quad|[iu](?:8|16|32|64|128)"
                      r"|(?:u|s|unsigned|signed)?_?(?:(?:long|short|char|int)_?)+\d*)(?:_*t?_*)", re.IGNORECASE)
