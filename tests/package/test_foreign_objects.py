@@ -8,9 +8,10 @@ import command_line
 import support
 import typedcall
 from foreign_attributes import Text
+from typedcall import sql
 from typedcall.tools import foreign
 
-plain = support.build("plain_functions")
+plain, typed = support.build("plain_functions"), support.build("typed_functions")
 SPECIAL = ("__module__", "__name__", "__qualname__", "__signatures__", "__doc__",
            "__self__", "__pyx_capi__", "__func__", "__text_signature__", "__wrapped__")
 
@@ -86,6 +87,26 @@ class Objects(unittest.TestCase):
             with self.subTest(kind=kind):
                 self.check_one(type("Liar", (), {"__class__": kind,
                                                  "__call__": lambda self, x: x})())
+
+    def test_arguments_that_lie(self):
+        """The real type of an argument decides, and not its `__class__`."""
+        for lie in (property(lambda self: 1 / 0), str, int, dict):
+            bad = type("Liar", (), {"__class__": lie, "__module__": "m" * 10**6})()
+            for at, call in enumerate((
+                    lambda: typedcall.callback(typed.half, bad), lambda: sql.register(bad, typed.half),
+                    lambda: sql.register(None, typed.half, name=bad), lambda: typedcall.ufunc(typed.half, name=bad),
+                    lambda: typedcall.ufunc(typed.half, signature=bad), lambda: typedcall.low_level_callable(typed.half, bad),
+                    lambda: typedcall.resolve(typed.half, bad))):
+                with self.subTest(at=at, lie=lie):
+                    try:
+                        call()
+                    except ImportError as error:
+                        self.skipTest(str(error))  # the library is not there
+                    except TypeError as error:
+                        self.assertIn("Liar", str(error))
+                        self.assertLess(len(str(error)), 500)
+                    else:
+                        self.fail("it was accepted")
 
     def test_a_metaclass_that_raises(self):
         def boom(self, *unused):

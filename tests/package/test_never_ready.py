@@ -9,6 +9,7 @@ import support
 support.module_only_if(not support.IS_PYPY, "the module is a consumer in C++")
 
 import typedcall
+import typedcall.tvm_ffi
 from typedcall import sql
 from typedcall.tools import foreign
 
@@ -79,8 +80,29 @@ class NeverReady(unittest.TestCase):
     def test_the_sinks_of_sql(self):
         connection = sqlite3.connect(":memory:")
         self.addCleanup(connection.close)
-        with self.assertRaises((TypeError, ValueError)):
-            sql.register(connection, self.function, name="f")
+        for at, given in enumerate([(connection, self.function, "f"), (never_ready.instance(False), never_ready.plus_one, "f"),
+                      (connection, never_ready.plus_one, never_ready.instance(False))]):
+            with self.subTest(at), self.assertRaisesRegex(TypeError, "Static"):
+                sql.register(*given[:2], name=given[2])
+
+    def test_other_arguments(self):
+        bad, one = never_ready.instance, never_ready.plus_one
+        for at, call in enumerate((lambda: typedcall.callback(one, bad(False)),
+                     lambda: typedcall.callback(one, "double(double)", arrays={"x": (bad(False), bad(False))}),
+                     lambda: typedcall.ufunc(one, name=bad(False)), lambda: typedcall.ufunc(one, signature=bad(False)),
+                     lambda: typedcall.low_level_callable(one, bad(False)),
+                     lambda: typedcall.tvm_ffi.typed_function(bad(False), "d->d"), lambda: typedcall.resolve(one, bad(False)),
+                     lambda: typedcall.tag_module(bad(False), {}), lambda: typedcall.tag_module(never_ready, bad(False)),
+                     lambda: typedcall.tag_module(never_ready, {"plus_one": bad(False)}))):
+            with self.subTest(at):
+                try:
+                    call()
+                except ImportError as error:
+                    self.skipTest(str(error))  # the library is not there
+                except (TypeError, AttributeError) as error:
+                    self.assertIn("Static", str(error))
+                else:
+                    self.fail("it was accepted")
 
     def test_checks_of_foreign_objects(self):
         self.assertFalse(foreign.is_a(self.function, int))

@@ -10,7 +10,7 @@ from typing import Any, Callable, NamedTuple
 from typedcall.record.codes import CODES, is_buffer, is_const, kind_of, pointee
 from typedcall.record.records import Entry
 from typedcall.sources.numpy_ import dtype_of
-from typedcall.tools.foreign import type_name
+from typedcall.tools.foreign import is_a, type_name
 
 __all__ = ["MOST_WIDE_LOOPS", "TRUTHS", "RowLoop", "core_of", "read_core", "row_loops", "why_no_rows"]
 
@@ -27,7 +27,7 @@ Core = tuple[tuple[str, ...], tuple[str, ...]]
 def read_core(signature: Any) -> Core:
     """Parses a ufunc signature: `(n),()->(n)` becomes (("n", ""), ("n",)). Raises TypeError if the signature is not a
     str, and ValueError if it is faulty or has arrays of several dimensions."""
-    if not isinstance(signature, str):
+    if not is_a(signature, str):
         raise TypeError(f"signature must be a str, not '{type_name(signature)}'")
     sides = signature.split("->")
     if len(sides) != 2 or not all(map(_TUPLES.fullmatch, sides)):

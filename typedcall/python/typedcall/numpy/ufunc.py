@@ -16,7 +16,7 @@ from typedcall.numpy.planner import Loop, Loops, Planner, arrays_of, has_dtype
 from typedcall.record.codes import is_place, kind_of, pointee
 from typedcall.record.records import Entry, has_buffers
 from typedcall.sources.numpy_ import dtype_of
-from typedcall.tools.foreign import few, import_path, name_of, text_attribute, type_name
+from typedcall.tools.foreign import few, import_path, is_a, name_of, text_attribute, type_name
 from typedcall.tools.locks import RenewedLock
 from typedcall.tools.parameters import by_position
 
@@ -149,7 +149,7 @@ def ufunc(f: Any, name: str | None = None, *, signature: str | None = None) -> A
     with extension_of("ufunc()"):
         from typedcall.numpy._numpy_bridge import make_ufunc
 
-    if name is not None and not isinstance(name, str):
+    if name is not None and not is_a(name, str):
         raise TypeError(f"name must be a str, not '{type_name(name)}'")
     core = None if signature is None else read_core(signature)
     loops, planner = _loops(f, core)

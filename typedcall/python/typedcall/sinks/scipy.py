@@ -11,6 +11,7 @@ from typedcall.record.c_text import parse_declaration
 from typedcall.record.capsules import capsule_name, make_capsule, need_capsules
 from typedcall.record.codes import answers
 from typedcall.record.records import Entry, Flags, has_buffers, parse_signature
+from typedcall.tools.foreign import is_a
 
 __all__ = ["SIGNATURES", "low_level_callable"]
 
@@ -140,7 +141,7 @@ def low_level_callable(
     from scipy import LowLevelCallable
 
     if signature is not None:
-        if isinstance(signature, str) and "(" in signature:
+        if is_a(signature, str) and "(" in signature:
             signature = parse_declaration(signature).signature
         parse_signature(signature)
         if _text_of(signature) is None and not _is_of_doubles(signature) and "*" not in signature:
@@ -155,7 +156,7 @@ def low_level_callable(
         of_scipy = [entry for entry in found if _text_of(entry.signature) is not None]
         found = of_scipy + [entry for entry in found if entry not in of_scipy]
     entry = usable(f, "SciPy", _unknown_to_scipy, found, signature, Flags.ACQUIRES_GIL)[0]
-    if user_data is None and isinstance(f, LowLevelCallable):
+    if user_data is None and is_a(f, LowLevelCallable):
         user_data = f.user_data
     if user_data is not None and not entry.signature.split("->")[0].endswith("P"):
         raise TypeError(f"'{entry.signature}' has no last argument for user data")

@@ -13,7 +13,7 @@ from typedcall.record.codes import CODES
 from typedcall.record.records import HANDLED, Entry, Flags, row_of
 from typedcall.sinks.callbacks.shape import Shape, Views, Way, parse, ways
 from typedcall.sources import ctypes_
-from typedcall.tools.foreign import few, name_of, type_name, type_of
+from typedcall.tools.foreign import few, is_a, name_of, text_attribute, type_name
 from typedcall.tools.parameters import by_position
 
 __all__ = ["callback", "callback_of"]
@@ -28,9 +28,9 @@ def _extension() -> Any:
 
 
 def _address(function: Any) -> int:
-    if isinstance(function, int):
+    if is_a(function, int):
         return function
-    if type_of(function).__module__ != "ctypes" and not hasattr(function, "argtypes"):
+    if text_attribute(function, "__module__") != "ctypes" and not hasattr(function, "argtypes"):
         raise TypeError(
             f"an array's C function is an address or a ctypes function, not '{type_name(function)}'"
         )
@@ -139,7 +139,7 @@ def callback_of(
 ) -> Any:
     """Like callback(), but uses only the entries that `entries_of` returns for `f`. If nobody calls check(), arguments
     that do not fit give `error`, and the next call is made as usual."""
-    if not isinstance(declaration, str):
+    if not is_a(declaration, str):
         raise TypeError(f"a declaration is a str, not '{type_name(declaration)}'")
     extension = _extension()
     # The copy keeps the C functions alive, even if the caller changes the mapping.

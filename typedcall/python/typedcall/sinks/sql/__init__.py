@@ -7,7 +7,7 @@ from typing import Any
 from typedcall.calling.choose import is_alone, offered, rows_to_rank, usable, valueless
 from typedcall.record.records import Entry, Flags
 from typedcall.sinks.sql import to_duckdb, to_sqlite
-from typedcall.tools.foreign import type_name
+from typedcall.tools.foreign import exact_text, is_a, type_name
 from typedcall.tools.parameters import by_position
 
 __all__ = ["register"]
@@ -32,8 +32,9 @@ def register(connection: Any, f: Any, *, name: str | None = None) -> None:
     extensions."""
     if name is None:
         name = f.__name__
-    if not isinstance(name, str):
+    if not is_a(name, str):
         raise TypeError(f"a name is a str, not '{type_name(name)}'")
+    name = exact_text(name)
     found = offered(f)
     entries = usable(f, "SQL", lambda entry: valueless(entry, "SQL"), found)
     rows = rows_to_rank(found, entries)

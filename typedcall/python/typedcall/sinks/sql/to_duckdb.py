@@ -12,6 +12,7 @@ import sys
 import tempfile
 from typing import Any
 
+from typedcall.tools.foreign import imported_class, is_a
 from typedcall.tools.locks import RenewedLock
 
 _MODULE = "typedcall.sinks.sql._duckdb"
@@ -23,8 +24,7 @@ _originals: dict[str, str] = {}
 
 
 def is_connection(connection: Any) -> bool:
-    duckdb = sys.modules.get("duckdb")
-    return duckdb is not None and isinstance(connection, duckdb.DuckDBPyConnection)
+    return is_a(connection, imported_class("duckdb", "DuckDBPyConnection"))
 
 
 def _footer(platform: str) -> bytes:

@@ -7,6 +7,7 @@ import functools
 from typing import Any
 
 from typedcall.calling.choose import extension_of
+from typedcall.tools.foreign import attribute, printable, text_attribute, type_name
 from typedcall.tools.locks import RenewedLock
 
 # Held while a connection may load extensions, because another thread could disable loading.
@@ -39,10 +40,10 @@ def _load(connection: Any, path: str) -> None:
 
 
 def register(connection: Any, name: str, f: Any, kept: tuple[Any, ...], groups: tuple[Any, ...]) -> None:
-    if not hasattr(connection, "load_extension"):
+    if attribute(connection, "load_extension") is None:
+        module = text_attribute(connection, "__module__")
         raise TypeError(
-            f"'{type(connection).__module__}.{type(connection).__name__}' cannot load SQLite extensions; "
-            "if Python was built without them, use a connection of APSW"
+            f"'{printable(f'{module}.' if module else '')}{type_name(connection)}' cannot load SQLite extensions; if Python was built without them, use a connection of APSW"
         )
     if len(name.encode("utf-8", "surrogatepass")) > 255:
         raise ValueError("SQLite's function names have at most 255 bytes")

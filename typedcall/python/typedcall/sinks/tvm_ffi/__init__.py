@@ -134,10 +134,10 @@ def typed_function(f: Any, signature: str, *, flags: int = 0) -> Any:
     import tvm_ffi
 
     extension = _extension()
-    name = f if isinstance(f, str) else None
+    name = f if is_a(f, str) else None
     if name is not None:
         f = tvm_ffi.get_global_func(name)
-    if not isinstance(f, tvm_ffi.Function):
+    if not is_a(f, tvm_ffi.Function):
         raise TypeError(f"a tvm_ffi.Function or the name of one is needed, not {show(f)}")
     arguments, result = parse_signature(signature)
     for letters in arguments:
