@@ -45,6 +45,20 @@ static inline int PyNativeCallable_Internal_AreEqual(const void *a, const void *
                                          (const PyNativeCallableTable *)b);
 }
 
+// Replaces the name of an object's type with the object's own name, for a message. On failure,
+// keeps it, and may leave a MemoryError or an exception that is no Exception.
+static inline TYPEDCALL_COLD void PyNativeCallable_Internal_NameOf(PyObject *object,
+                                                                   char name[101]) {
+  PyObject *found = PyObject_GetAttrString(object, "__name__");
+  const char *text = found != NULL && PyUnicode_Check(found) ? PyUnicode_AsUTF8(found) : NULL;
+  if (text != NULL) PyOS_snprintf(name, 101, "%.100s", text);
+  Py_XDECREF(found);
+  if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_Exception) &&
+      !PyErr_ExceptionMatches(PyExc_MemoryError)) {
+    PyErr_Clear();
+  }
+}
+
 // Publishes a checked table. Returns the result of interface->publish(), or -1 with ValueError set
 // for a conflict. `kept` (may be NULL) is kept alive with the published table.
 static inline TYPEDCALL_COLD int PyNativeCallable_Internal_Publish(
@@ -59,7 +73,13 @@ static inline TYPEDCALL_COLD int PyNativeCallable_Internal_Publish(
     const void *existing;
     PyObject *held = interface->hold(interface->state, space, key, NULL, &existing);
     if (held != NULL) {
-      PyNativeCallable_Internal_SetConflict(name, (const PyNativeCallableTable *)existing, table);
+      char own_name[101];
+      PyOS_snprintf(own_name, sizeof(own_name), "%.100s", name);
+      if (space == PyTypedcall_BY_OBJECT) PyNativeCallable_Internal_NameOf(owner, own_name);
+      if (!PyErr_Occurred()) {
+        PyNativeCallable_Internal_SetConflict(own_name, (const PyNativeCallableTable *)existing,
+                                              table, "; to replace the tag, call untag() first");
+      }
       Py_DECREF(held);
     }
     if (PyErr_Occurred()) return -1;
@@ -77,7 +97,7 @@ static inline TYPEDCALL_COLD int PyTypedMethod_Internal_TagDef(
                                              def->ml_name, table, destroy, kept);
   }
   if (PyNativeCallable_TablesAreEqual(behind_name, table)) return 0;
-  PyNativeCallable_Internal_SetConflict(def->ml_name, behind_name, table);
+  PyNativeCallable_Internal_SetConflict(def->ml_name, behind_name, table, "");
   return -1;
 }
 

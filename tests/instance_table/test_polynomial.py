@@ -94,7 +94,7 @@ class Replacing(unittest.TestCase):
         for signature, flags, words in (
                 ("d->x", 0, "entry 2: signature 'd->x' at position 3: unknown type code"),
                 ("d->d", 0x200, "entry 2, 'd->d', has flags 0x200, which contain bits without"),
-                ("d->d", 4, "entry 2, 'd->d', has flags 0x4, which may set an exception"),
+                ("d->d", 4, "entry 2, 'd->d', has flags MAY_RAISE, which may set an exception"),
                 ("d->d", 1 << 24, "which contain bits without a meaning")):
             with self.assertRaisesRegex(ValueError, words):
                 p.offer_text(signature, flags)

@@ -72,8 +72,8 @@ TEST(TagInPlace, BitsThatAreThereStay) {
   EXPECT_TRUE(Same(def, before));
   ExpectRefused(def, &other_inc,
                 "inc is tagged already: 'l->l' at " + Address() +
-                    ", flags 0 (overload 1 of 1), stands, 'q->q' at " + Address() +
-                    ", flags 0 (of 1), was offered");
+                    ", no flags (overload 1 of 1), stands, 'q->q' at " + Address() +
+                    ", no flags (of 1), was offered");
 }
 
 TEST(TagInPlace, Refusals) {

@@ -78,7 +78,7 @@ static inline int PyTypedMethod_Internal_CheckDef(const PyMethodDef *def,
   const PyNativeCallableTable *existing = PyTypedMethod_Table(def);
   if (existing != NULL) {
     if (PyNativeCallable_TablesAreEqual(existing, metadata->table)) return 0;
-    PyNativeCallable_Internal_SetConflict(name, existing, metadata->table);
+    PyNativeCallable_Internal_SetConflict(name, existing, metadata->table, "");
     return -1;
   }
   if ((def->ml_flags & METH_TYPED) != 0) {

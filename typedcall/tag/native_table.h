@@ -12,6 +12,31 @@
 extern "C" {
 #endif
 
+// Writes the names of these flags to `text`: "PURE|SHORT", or "no flags". Bits without a name are
+// written as a number. Returns `text`.
+static inline TYPEDCALL_COLD const char *PyNativeCallable_Internal_FlagNames(uintptr_t flags,
+                                                                             char text[256]) {
+#define PyNativeCallable_Internal_ROW(NAME, WORDS) {PyNativeCallable_##NAME, #NAME},
+  static const struct {
+    uintptr_t flag;
+    const char *name;
+  } names[] = {PyNativeCallable_FLAG_LIST(PyNativeCallable_Internal_ROW)};
+#undef PyNativeCallable_Internal_ROW
+  size_t length = 0;
+  for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); ++i) {
+    if ((flags & names[i].flag) == 0) continue;
+    length += (size_t)PyOS_snprintf(text + length, 256 - length, "%s%s", length != 0 ? "|" : "",
+                                    names[i].name);
+    flags &= ~names[i].flag;
+  }
+  if (flags != 0) {
+    PyOS_snprintf(text + length, 256 - length, "%s%p", length != 0 ? "|" : "", (void *)flags);
+  } else if (length == 0) {
+    PyOS_snprintf(text, 256, "no flags");
+  }
+  return text;
+}
+
 /// Checks entry `i` of the callable `name`. Returns 0, or -1 with ValueError set. GIL: held.
 static inline TYPEDCALL_COLD int PyNativeCallable_CheckEntry(const PyNativeCallableEntry *entry,
                                                              Py_ssize_t i, const char *name) {
@@ -44,8 +69,9 @@ static inline TYPEDCALL_COLD int PyNativeCallable_CheckEntry(const PyNativeCalla
     } else if (view.may_fall_back) {
       why = "which contradict each other: a function that falls back sets no exception";
     }
-    PyErr_Format(PyExc_ValueError, "%.100s: entry %zd, '%.200s', has flags %p, %s", name, i,
-                 entry->signature, (void *)entry->flags, why);
+    char flags[256];
+    PyErr_Format(PyExc_ValueError, "%.100s: entry %zd, '%.200s', has flags %s, %s", name, i,
+                 entry->signature, PyNativeCallable_Internal_FlagNames(entry->flags, flags), why);
   } else if (view.reports) {
     PyErr_Format(PyExc_ValueError, "%.100s: entry %zd, '%.200s', %s, but its result is not an int",
                  name, i, entry->signature, view.may_fall_back ? "falls back" : "returns a status");
@@ -96,21 +122,25 @@ static inline int PyNativeCallable_TablesAreEqual(const PyNativeCallableTable *a
   return 1;
 }
 
-// Sets a ValueError that shows the first difference between two tables.
+// Sets a ValueError that shows the first difference between two tables. `advice` is its end.
 static inline TYPEDCALL_COLD void PyNativeCallable_Internal_SetConflict(
-    const char *name, const PyNativeCallableTable *other, const PyNativeCallableTable *table) {
+    const char *name, const PyNativeCallableTable *other, const PyNativeCallableTable *table,
+    const char *advice) {
   Py_ssize_t i = 0;
   while (i < other->count - 1 && i < table->count - 1 &&
          PyNativeCallable_EntriesAreEqual(&other->entries[i], &table->entries[i])) {
     ++i;
   }
   const PyNativeCallableEntry *existing = &other->entries[i], *offered = &table->entries[i];
-  PyErr_Format(PyExc_ValueError,
-               "%.100s is tagged already: '%.100s' at %p, flags %x (overload %zd of %zd), stands, "
-               "'%.100s' at %p, flags %x (of %zd), was offered",
-               name, existing->signature, existing->funcptr, (int)existing->flags, i + 1,
-               other->count, offered->signature, offered->funcptr, (int)offered->flags,
-               table->count);
+  char its_flags[256], new_flags[256];
+  PyErr_Format(
+      PyExc_ValueError,
+      "%.100s is tagged already: '%.100s' at %p, %s (overload %zd of %zd), stands, '%.100s' "
+      "at %p, %s (of %zd), was offered%s",
+      name, existing->signature, existing->funcptr,
+      PyNativeCallable_Internal_FlagNames(existing->flags, its_flags), i + 1, other->count,
+      offered->signature, offered->funcptr,
+      PyNativeCallable_Internal_FlagNames(offered->flags, new_flags), table->count, advice);
 }
 
 #ifdef __cplusplus
