@@ -159,23 +159,11 @@ PyNative_INLINE PyNativeView PyNativeView_Of(const PyNativeSignature *signature,
   return view;
 }
 
-// Returns the bits of the error value. `mask` covers the bits of the type.
-PyNative_INLINE uint64_t PyNativeCheck_Internal_ErrorValue(PyNativeType type, uintptr_t flags,
-                                                           uint64_t mask) {
-  switch (PyNativeType_Passing(type)) {
-    case PyNativePassing_SIGNED:
-    case PyNativePassing_UNSIGNED:
-      return mask;
-    case PyNativePassing_FLOATING:
-      if ((flags & PyNativeCallable_ERROR_IS_NEG_ZERO) != 0) return UINT64_C(1) << 63;
-      // -1.0 in IEEE 754.
-      return mask == UINT32_MAX ? UINT64_C(0xBF800000) : UINT64_C(0xBFF0000000000000);
-    case PyNativePassing_ADDRESS:
-    case PyNativePassing_VOID:
-    case PyNativePassing_COMPLEX:
-      break;
-  }
-  return 0;  // NULL
+// Returns the bits of the error value. ERROR_IS_NEG_ZERO is for doubles only.
+PyNative_INLINE uint64_t PyNativeCheck_Internal_ErrorValue(PyNativeType type, uintptr_t flags) {
+  if (type.pointer_flags) return 0;  // NULL
+  if ((flags & PyNativeCallable_ERROR_IS_NEG_ZERO) != 0) return UINT64_C(1) << 63;
+  return PyNativeCode_ErrorBits(type.code);
 }
 
 /// Returns the comparison for an entry with this error protocol, signature and flags. Source:
@@ -200,7 +188,7 @@ PyNative_INLINE PyNativeCheck PyNativeCheck_Of(enum PyNativeErrorProtocol error_
       check.is_value_if_equal = false;
       if (size == 0 || size > sizeof(uint64_t)) break;
       check.mask = UINT64_MAX >> (64 - 8 * size);
-      check.expected = PyNativeCheck_Internal_ErrorValue(signature->result, flags, check.mask);
+      check.expected = PyNativeCheck_Internal_ErrorValue(signature->result, flags);
       break;
   }
   return check;

@@ -175,7 +175,7 @@ inline void write_number(PyNativeType type, void *to, const wide_number &number)
   if (kind == PyNativeKind_FLOATING || kind == PyNativeKind_COMPLEX) {
     with_real_type(type.code, [&](auto real) {
       using Real = decltype(real);
-      static_assert(mantissa_bits<Real>::value <= mantissa_bits<long double>::value,
+      static_assert(exact_digits<Real>() <= exact_digits<long double>(),
                     "a wide_number must be able to hold it");
       const Real parts[2] = {static_cast<Real>(number.real), static_cast<Real>(number.imaginary)};
       std::memcpy(to, parts, kind == PyNativeKind_COMPLEX ? sizeof(parts) : sizeof(real));

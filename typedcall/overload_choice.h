@@ -79,9 +79,21 @@ enum PyNativeArgumentKind {
 #define PyNativeChoice_Internal_COLUMN(COLUMN) \
   ((uint64_t)0 PyNativeArgumentKind_LIST(PyNativeChoice_Internal_##COLUMN))
 
+// FLOATS is the column of C's float, and DOUBLES that of the types that hold every double. A
+// floating type with other digits needs a column of its own, and until then divides by zero here.
+enum PyNativeChoice_Internal_Columns {
+#define PyNativeChoice_Internal_ROW(NAME, LETTERS, TYPE, KIND, PASSING, ERROR, DIGITS) \
+  PyNativeChoice_Internal_column_of_##NAME =                                           \
+      1 / ((PyNativeKind_##KIND != PyNativeKind_FLOATING &&                            \
+            PyNativeKind_##KIND != PyNativeKind_COMPLEX) ||                            \
+           DIGITS == FLT_MANT_DIG || DIGITS >= DBL_MANT_DIG),
+  PyNativeType_VALUE_LIST(PyNativeChoice_Internal_ROW)
+#undef PyNativeChoice_Internal_ROW
+};
+
 /// Returns the rank of each kind of value for a parameter of this type. Each rank has four bits.
 PyNative_INLINE uint64_t PyNativeChoice_Row(PyNativeType type) {
-  const int is_narrow = type.code == PyNativeType_FLOAT || type.code == PyNativeType_CFLOAT;
+  const int is_narrow = PyNativeCode_Digits(type.code) < DBL_MANT_DIG;
   if (type.code == PyNativeType_STRING && (!type.pointer_flags || PyNativeType_IsBuffer(type))) {
     return PyNativeChoice_Internal_COLUMN(TEXTS);
   }

@@ -197,8 +197,8 @@ Value Draw(PyNativeType type, std::uint64_t bits, Range range) {
     return Value::Of<void *>(choice < kEdges ? nullptr : pointees[choice % kPointees]);
   }
   switch (type.code) {
-#define TYPEDCALL_ROW(NAME, LETTERS, TYPE, KIND) \
-  case PyNativeType_##NAME:                      \
+#define TYPEDCALL_ROW(NAME, LETTERS, TYPE, KIND, ...) \
+  case PyNativeType_##NAME:                           \
     return Drawn<TYPE>(bits, choice, range);
     PyNativeType_VALUE_LIST(TYPEDCALL_ROW)
 #undef TYPEDCALL_ROW
@@ -252,7 +252,7 @@ native_value AsArgument(PyNativeType type, const Value &value) {
   if (typedcall::internal::is_wide(type)) return native_value::at(&value);
   if (type.pointer_flags) return native_value::of(value.As<void *>());
   switch (type.code) {
-#define TYPEDCALL_ROW(NAME, LETTERS, TYPE, KIND)                \
+#define TYPEDCALL_ROW(NAME, LETTERS, TYPE, KIND, ...)           \
   case PyNativeType_##NAME:                                     \
     if constexpr (sizeof(TYPE) <= sizeof(native_value::bits)) { \
       return native_value::of(value.As<TYPE>());                \

@@ -73,7 +73,7 @@ void ForEachPair(const Compare &compare) {
     const auto rank = [&](PyNativeType type) {
       return PyNativeChoice_Rank(PyNativeChoice_Row(type), each.kind);
     };
-#define ROW(NAME, LETTERS, TYPE, KIND)                                                      \
+#define ROW(NAME, LETTERS, TYPE, KIND, ...)                                                 \
   if constexpr (PyNativeKind_##KIND != PyNativeKind_POINTER) {                              \
     compare(each, LETTERS, RankOf(typedcall::conversion_rank_of<TYPE>(object.get(), kind)), \
             rank({PyNativeType_##NAME, 0}));                                                \
@@ -134,7 +134,7 @@ TEST(Ranks, NumpysBoolIsABoolByItsName) {
 }
 
 TEST(Ranks, AnArgumentThatIsLeftOutSuitsEverything) {
-#define ROW(NAME, LETTERS, TYPE, KIND)                                                     \
+#define ROW(NAME, LETTERS, TYPE, KIND, ...)                                                \
   for (int mark : {0, 0x01, 0x41, 0x81}) {                                                 \
     const PyNativeType type = {PyNativeType_##NAME, static_cast<unsigned char>(mark)};     \
     EXPECT_EQ(PyNativeChoice_Rank(PyNativeChoice_Row(type), PyNativeArgumentKind_DEFAULT), \
@@ -174,7 +174,7 @@ TEST(Ranks, CsOwnFloatsComeFirst) {
 }
 
 TEST(Ranks, FloatingTypesLoseDigits) {
-#define ROW(NAME, LETTERS, TYPE, KIND)                                             \
+#define ROW(NAME, LETTERS, TYPE, KIND, ...)                                        \
   EXPECT_EQ(PyNativeChoice_LosesPrecision({PyNativeType_##NAME, 0}) != 0,          \
             std::string_view("fdgZfZdZg").find(LETTERS) != std::string_view::npos) \
       << LETTERS;                                                                  \

@@ -5,6 +5,8 @@
 
 #include <cstring>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -176,15 +178,37 @@ TEST(Check, ResultsOutsideARegister) {
   }
 }
 
+// The bits of -1 in a register, or 0 for a type that is no number or does not fit.
+template <class T>
+std::uint64_t BitsOfMinusOne() {
+  std::uint64_t bits = 0;
+  if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool> && sizeof(T) <= sizeof(bits)) {
+    const T number = static_cast<T>(-1);
+    std::memcpy(&bits, &number, sizeof(number));
+  }
+  return bits;
+}
+
 TEST(Check, KnowsTheBitsOfMinusOne) {
-  const float narrow = -1;
-  const double wide = -1;
-  std::uint32_t narrow_bits;
-  std::uint64_t wide_bits;
-  std::memcpy(&narrow_bits, &narrow, sizeof narrow);
-  std::memcpy(&wide_bits, &wide, sizeof wide);
-  EXPECT_EQ(narrow_bits, 0xBF800000u);
-  EXPECT_EQ(wide_bits, 0xBFF0000000000000u);
+#define ROW(NAME, LETTERS, TYPE, KIND, ...) \
+  EXPECT_EQ(PyNativeCode_ErrorBits(PyNativeType_##NAME), BitsOfMinusOne<TYPE>()) << LETTERS;
+  PyNativeType_VALUE_LIST(ROW)
+#undef ROW
+      EXPECT_EQ(BitsOfMinusOne<float>(), 0xBF800000u);
+  EXPECT_EQ(BitsOfMinusOne<double>(), 0xBFF0000000000000u);
+  EXPECT_EQ(PyNativeCode_ErrorBits(PyNativeType_COUNT), 0u);
+}
+
+TEST(Codes, Digits) {
+  const std::pair<const char *, int> expected[] = {
+      {"?", 1},   {"b", 7},  {"B", 8},  {"h", 15}, {"H", 16}, {"i", 31},
+      {"I", 32},  {"l", 63}, {"L", 64}, {"f", 24}, {"d", 53}, {"Zf", 24},
+      {"Zd", 53}, {"P", 0},  {"s", 0},  {"O", 0},  {"v", 0}};
+  for (const auto &each : expected) {
+    const int code = PyNativeCode_FromLetters(each.first[0], each.first[1]);
+    EXPECT_EQ(PyNativeCode_Digits(code), each.second) << each.first;
+  }
+  EXPECT_EQ(PyNativeCode_Digits(PyNativeType_COUNT), 0);
 }
 
 TEST(View, IsUsableExactlyIfTheEntryIsWellFormed) {

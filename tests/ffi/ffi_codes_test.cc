@@ -14,7 +14,7 @@ namespace {
 
 using typedcall::ffi_signature;
 
-#define LETTERS(NAME, TEXT, TYPE, KIND) TEXT,
+#define LETTERS(NAME, TEXT, TYPE, KIND, ...) TEXT,
 const char *const kLetters[] = {PyNativeType_VALUE_LIST(LETTERS)};
 #undef LETTERS
 constexpr int kCodes = sizeof(kLetters) / sizeof(*kLetters);

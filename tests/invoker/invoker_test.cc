@@ -197,7 +197,7 @@ std::vector<invoker_backend> Check() {
 template <class T>
 class EveryCode : public testing::Test {};
 
-#define TYPE(NAME, LETTERS, TYPE, KIND) , TYPE
+#define TYPE(NAME, LETTERS, TYPE, KIND, ...) , TYPE
 template <class Ignored, class... T>
 struct tail {
   using types = testing::Types<T...>;

@@ -24,7 +24,7 @@ using typedcall_test::TakeError;
 /// The types Tested<T> for every type T.
 template <template <class> class Tested>
 using AllTypes = testing::Types<
-#define TYPEDCALL_ROW(NAME, LETTERS, TYPE, KIND) Tested<TYPE>,
+#define TYPEDCALL_ROW(NAME, LETTERS, TYPE, KIND, ...) Tested<TYPE>,
     PyNativeType_VALUE_LIST(TYPEDCALL_ROW)
 #undef TYPEDCALL_ROW
         Tested<unsigned char *>>;

@@ -79,7 +79,7 @@ TEST(Conversion, IsExact) {
       EXPECT_EQ(there->arity(), 1u);
       const PyNativeType type = Type(from), wide = Type(to);
       const bool is_signed = PyNativeCode_Kind(type.code) == PyNativeKind_SIGNED;
-      const int bits = typedcall::internal::precision_of(type);
+      const int bits = PyNativeCode_Digits(type.code);
       const std::uint64_t most = bits >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;
       std::vector<std::uint64_t> numbers = {0, 1, most, most / 2, most - most / 3};
       if (is_signed) numbers.insert(numbers.end(), {~std::uint64_t{0}, ~most, ~(most / 2)});

@@ -11,7 +11,7 @@
 namespace {
 
 const char *const letters[] = {
-#define ROW(NAME, LETTERS, TYPE, KIND) LETTERS,
+#define ROW(NAME, LETTERS, TYPE, KIND, ...) LETTERS,
     PyNativeType_VALUE_LIST(ROW)
 #undef ROW
 };

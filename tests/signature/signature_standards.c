@@ -14,7 +14,7 @@ ASSERT_AT_COMPILE_TIME(void_is_zero, PyNativeType_VOID == 0);
 ASSERT_AT_COMPILE_TIME(ssize_is_as_wide_as_size, sizeof(intptr_t) == sizeof(size_t));
 
 // A column that a consumer adds to the table.
-#define ROW(NAME, LETTERS, TYPE, KIND) sizeof(LETTERS) - 1,
+#define ROW(NAME, LETTERS, TYPE, KIND, ...) sizeof(LETTERS) - 1,
 static const size_t letter_counts[] = {PyNativeType_LIST(ROW)};
 #undef ROW
 ASSERT_AT_COMPILE_TIME(table_has_every_code,
@@ -22,7 +22,7 @@ ASSERT_AT_COMPILE_TIME(table_has_every_code,
 
 // Every C type must be complete.
 struct every_type {
-#define ROW(NAME, LETTERS, TYPE, KIND) TYPE NAME##_value;
+#define ROW(NAME, LETTERS, TYPE, KIND, ...) TYPE NAME##_value;
   PyNativeType_VALUE_LIST(ROW)
 #undef ROW
 };

@@ -6,7 +6,7 @@
 namespace {
 
 // A column that a consumer adds to the table.
-#define ROW(NAME, LETTERS, TYPE, KIND) sizeof(LETTERS) - 1,
+#define ROW(NAME, LETTERS, TYPE, KIND, ...) sizeof(LETTERS) - 1,
 constexpr size_t letter_counts[] = {PyNativeType_LIST(ROW)};
 #undef ROW
 static_assert(sizeof(letter_counts) / sizeof(letter_counts[0]) == PyNativeType_COUNT,
@@ -14,7 +14,7 @@ static_assert(sizeof(letter_counts) / sizeof(letter_counts[0]) == PyNativeType_C
 
 // Every C type must be complete.
 struct EveryType {
-#define ROW(NAME, LETTERS, TYPE, KIND) TYPE NAME##_value;
+#define ROW(NAME, LETTERS, TYPE, KIND, ...) TYPE NAME##_value;
   PyNativeType_VALUE_LIST(ROW)
 #undef ROW
 };

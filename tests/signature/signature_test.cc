@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <random>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/signature/parsed.h"
@@ -55,15 +57,20 @@ TEST(TypeCodes, WhatIsNoCode) {
   EXPECT_EQ(PyNativeCode_FromLetters('\0', '\0'), -1);
 }
 
-TEST(TypeCodes, EachKindIsPassedAsCPassesIt) {
-  constexpr PyNativePassing passed[] = {
-      PyNativePassing_VOID,     PyNativePassing_UNSIGNED, PyNativePassing_SIGNED,
-      PyNativePassing_UNSIGNED, PyNativePassing_FLOATING, PyNativePassing_COMPLEX,
-      PyNativePassing_ADDRESS,  PyNativePassing_ADDRESS,  PyNativePassing_ADDRESS};
-  static_assert(std::size(passed) == PyNativeKind_OBJECT + 1);
-  for (std::size_t kind = 0; kind < std::size(passed); ++kind) {
-    EXPECT_EQ(PyNativeKind_Passing(static_cast<PyNativeKind>(kind)), passed[kind]) << kind;
+TEST(TypeCodes, EachCodeIsPassedAsCPassesIt) {
+  const std::pair<const char *, PyNativePassing> passed[] = {
+      {"bhilqn", PyNativePassing_SIGNED}, {"?BHILQN", PyNativePassing_UNSIGNED},
+      {"fdg", PyNativePassing_FLOATING},  {"Z", PyNativePassing_COMPLEX},
+      {"PsO", PyNativePassing_ADDRESS},   {"v", PyNativePassing_VOID}};
+  int seen = 0;
+  for (const auto &each : passed) {
+    for (int code = 0; code < PyNativeType_COUNT; ++code) {
+      if (std::strchr(each.first, PyNativeCode_Letters(code)[0]) == nullptr) continue;
+      EXPECT_EQ(PyNativeCode_Passing(code), each.second) << PyNativeCode_Letters(code);
+      ++seen;
+    }
   }
+  EXPECT_EQ(seen, int{PyNativeType_COUNT});
   EXPECT_EQ(PyNativeType_Passing({PyNativeType_DOUBLE, PyNativePointer_TO}),
             PyNativePassing_ADDRESS);
   EXPECT_EQ(PyNativeType_Passing({PyNativeType_COUNT, 0}), PyNativePassing_VOID);

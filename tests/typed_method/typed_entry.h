@@ -12,7 +12,7 @@ extern "C" {
 #endif
 
 // Defines functions of each kind for each code. The functions are never called.
-#define DECLARE(NAME, LETTERS, TYPE, KIND)                                       \
+#define DECLARE(NAME, LETTERS, TYPE, KIND, ...)                                  \
   typedef TYPE type_##NAME;                                                      \
   static TYPE same_##NAME(TYPE x) { return x; }                                  \
   static TYPE with_self_##NAME(PyObject *self, TYPE x) { return (void)self, x; } \
@@ -22,17 +22,17 @@ extern "C" {
 PyNativeType_VALUE_LIST(DECLARE) static void nothing(void) {}
 static void nothing_of(PyObject *self) { (void)self; }
 
-#define SAME(NAME, LETTERS, TYPE, KIND) PyTypedMethod_ENTRY(0, same_##NAME, NAME, NAME),
-#define POINTER(NAME, LETTERS, TYPE, KIND) \
+#define SAME(NAME, LETTERS, TYPE, KIND, ...) PyTypedMethod_ENTRY(0, same_##NAME, NAME, NAME),
+#define POINTER(NAME, LETTERS, TYPE, KIND, ...) \
   PyTypedMethod_ENTRY(0, &pointer_##NAME, TO(NAME), TO(NAME), TO_CONST(NAME)),
-#define WITH_SELF(NAME, LETTERS, TYPE, KIND) \
+#define WITH_SELF(NAME, LETTERS, TYPE, KIND, ...) \
   PyTypedMethod_ENTRY_WITH_SELF(PyNativeCallable_PURE, with_self_##NAME, NAME, NAME),
 
 static const PyNativeCallableEntry same[] = {PyNativeType_VALUE_LIST(SAME)};
 static const PyNativeCallableEntry pointers[] = {PyNativeType_VALUE_LIST(POINTER)};
 static const PyNativeCallableEntry with_self[] = {PyNativeType_VALUE_LIST(WITH_SELF)};
 
-#define EXPECTED(NAME, LETTERS, TYPE, KIND)                                           \
+#define EXPECTED(NAME, LETTERS, TYPE, KIND, ...)                                      \
   {LETTERS "->" LETTERS, "&" LETTERS "&k" LETTERS "->&" LETTERS, (void *)same_##NAME, \
    (void *)pointer_##NAME, (void *)with_self_##NAME},
 static const struct {

@@ -3,7 +3,6 @@
 #ifndef TYPEDCALL_BASE_SIGNATURE_OF_H_
 #define TYPEDCALL_BASE_SIGNATURE_OF_H_
 
-#include <cfloat>
 #include <cstddef>
 #include <type_traits>
 #include <utility>
@@ -21,7 +20,7 @@ namespace internal {
 /// casting::exact.
 template <class T>
 constexpr int code_of() {
-#define TYPEDCALL_ROW(NAME, LETTERS, TYPE, KIND) \
+#define TYPEDCALL_ROW(NAME, LETTERS, TYPE, KIND, ...) \
   if (std::is_same_v<T, TYPE>) return PyNativeType_##NAME;
   PyNativeType_LIST(TYPEDCALL_ROW)
 #undef TYPEDCALL_ROW
@@ -54,7 +53,7 @@ struct real_type<PyNativeKind_COMPLEX, T> {
 /// returns 0 without calling `body`.
 template <class Body>
 constexpr auto with_real_type(int code, const Body &body) -> decltype(body(0.0)) {
-#define TYPEDCALL_ROW(NAME, LETTERS, TYPE, KIND)                        \
+#define TYPEDCALL_ROW(NAME, LETTERS, TYPE, KIND, ...)                   \
   if ((PyNativeKind_##KIND == PyNativeKind_FLOATING ||                  \
        PyNativeKind_##KIND == PyNativeKind_COMPLEX) &&                  \
       code == PyNativeType_##NAME) {                                    \
@@ -65,20 +64,27 @@ constexpr auto with_real_type(int code, const Body &body) -> decltype(body(0.0))
       return decltype(body(0.0))();
 }
 
-/// The number of bits in the mantissa of a floating type.
+/// Returns the number of bits of the integers that a floating type holds exactly.
 template <class Real>
-struct mantissa_bits;
-template <>
-struct mantissa_bits<float> : std::integral_constant<int, FLT_MANT_DIG> {};
-template <>
-struct mantissa_bits<double> : std::integral_constant<int, DBL_MANT_DIG> {};
-template <>
-struct mantissa_bits<long double> : std::integral_constant<int, LDBL_MANT_DIG> {};
+constexpr int exact_digits() {
+  int digits = 1;
+  for (Real most = 2; static_cast<Real>(most + 1) > most; most = static_cast<Real>(2 * most)) {
+    ++digits;
+  }
+  return digits;
+}
+#define TYPEDCALL_ROW(NAME, LETTERS, TYPE, KIND, PASSING, ERROR, DIGITS)                           \
+  static_assert((PyNativePassing_##PASSING != PyNativePassing_FLOATING &&                          \
+                 PyNativePassing_##PASSING != PyNativePassing_COMPLEX) ||                          \
+                    DIGITS == exact_digits<typename real_type<PyNativeKind_##KIND, TYPE>::type>(), \
+                "the column DIGITS of " #NAME " is wrong");
+PyNativeType_VALUE_LIST(TYPEDCALL_ROW)
+#undef TYPEDCALL_ROW
 
-/// True if T can be the element type of a buffer.
-template <class T>
-constexpr bool is_element_code() {
-  const PyNativePassing passed = PyNativeKind_Passing(PyNativeCode_Kind(code_of<T>()));
+    /// True if T can be the element type of a buffer.
+    template <class T>
+    constexpr bool is_element_code() {
+  const PyNativePassing passed = PyNativeCode_Passing(code_of<T>());
   return passed != PyNativePassing_VOID && passed != PyNativePassing_ADDRESS;
 }
 

@@ -31,8 +31,8 @@ struct element_type {
 template <class Body>
 TYPEDCALL_IN_LINE inline auto with_element_type(PyNativeType type, const Body &body) {
   switch (type.pointer_flags != 0 ? static_cast<int>(PyNativeType_POINTER) : type.code) {
-#define TYPEDCALL_ROW(NAME, LETTERS, TYPE, KIND) \
-  case PyNativeType_##NAME:                      \
+#define TYPEDCALL_ROW(NAME, LETTERS, TYPE, KIND, ...) \
+  case PyNativeType_##NAME:                           \
     return body(element_type<TYPE>());
     PyNativeType_VALUE_LIST(TYPEDCALL_ROW)
 #undef TYPEDCALL_ROW

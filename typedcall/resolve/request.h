@@ -131,17 +131,6 @@ constexpr int rank_of(PyNativeType type) {
   }
 }
 
-/// Returns the number of bits in the magnitude of an integer, or in the mantissa of a floating or
-/// complex type.
-constexpr int precision_of(PyNativeType type) {
-  const int rank = rank_of(type), bits = static_cast<int>(8 * PyNativeCode_Size(type.code));
-  if (rank > 2) {
-    return with_real_type(type.code,
-                          [](auto real) { return mantissa_bits<decltype(real)>::value; });
-  }
-  return rank == 0 ? 1 : rank == 2 ? bits - 1 : bits;
-}
-
 /// Returns the size of a number, or of a part of a complex number.
 constexpr std::size_t width_of(PyNativeType type) {
   const std::size_t size = PyNativeCode_Size(type.code);
@@ -154,7 +143,8 @@ constexpr std::size_t width_of(PyNativeType type) {
 constexpr int conversion_cost(PyNativeType from, PyNativeType to) {
   if (PyNativeType_PassesAs(from, to)) return 0;
   const int low = rank_of(from), high = rank_of(to);
-  if (low < 0 || high < low || precision_of(from) > precision_of(to)) return -1;
+  if (low < 0 || high < low) return -1;
+  if (PyNativeCode_Digits(from.code) > PyNativeCode_Digits(to.code)) return -1;
   int doublings = 0;
   for (std::size_t size = width_of(from); size * 2 <= width_of(to); size *= 2) ++doublings;
   return 8 * (high - low) + doublings;

@@ -58,7 +58,7 @@ PyNative_INLINE enum PyNativeKind PyNativeType_Kind(PyNativeType type) {
 /// Returns how C passes an argument or result of this type. "&" and "*" are passed as
 /// PyNativePassing_ADDRESS.
 PyNative_INLINE enum PyNativePassing PyNativeType_Passing(PyNativeType type) {
-  return PyNativeKind_Passing(PyNativeType_Kind(type));
+  return type.pointer_flags ? PyNativePassing_ADDRESS : PyNativeCode_Passing(type.code);
 }
 
 // Returns 1 if two types are equivalent except for "k".

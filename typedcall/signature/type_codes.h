@@ -9,6 +9,7 @@
 
 #include "core/compiler.h"
 
+#include <float.h>
 #include <stddef.h>
 #include <stdint.h>
 #ifndef __cplusplus
@@ -49,45 +50,92 @@ typedef struct PyNativeType_ComplexLongDouble {
 #define PyNativeType_IMAG(value) (value).imag
 #endif
 
-/// All codes for values, as X(ENUM_NAME, "letters", C type, KIND). On all of CPython's platforms,
-/// `intptr_t` and Py_ssize_t have the same width. The order may change, because modules exchange
-/// signatures only as text. Source: PEP 3118; SEP 201; `n`, `N`, `s` as in PyArg_ParseTuple and
-/// struct.
-#define PyNativeType_VALUE_LIST(X)                              \
-  X(BOOL, "?", bool, BOOL)                                      \
-  X(SCHAR, "b", signed char, SIGNED)                            \
-  X(UCHAR, "B", unsigned char, UNSIGNED)                        \
-  X(SHORT, "h", short, SIGNED)                                  \
-  X(USHORT, "H", unsigned short, UNSIGNED)                      \
-  X(INT, "i", int, SIGNED)                                      \
-  X(UINT, "I", unsigned int, UNSIGNED)                          \
-  X(LONG, "l", long, SIGNED)                                    \
-  X(ULONG, "L", unsigned long, UNSIGNED)                        \
-  X(LONGLONG, "q", long long, SIGNED)                           \
-  X(ULONGLONG, "Q", unsigned long long, UNSIGNED)               \
-  X(SSIZE, "n", intptr_t, SIGNED)                               \
-  X(SIZE, "N", size_t, UNSIGNED)                                \
-  X(FLOAT, "f", float, FLOATING)                                \
-  X(DOUBLE, "d", double, FLOATING)                              \
-  X(LONGDOUBLE, "g", long double, FLOATING)                     \
-  X(CFLOAT, "Zf", PyNativeType_ComplexFloat, COMPLEX)           \
-  X(CDOUBLE, "Zd", PyNativeType_ComplexDouble, COMPLEX)         \
-  X(CLONGDOUBLE, "Zg", PyNativeType_ComplexLongDouble, COMPLEX) \
-  X(POINTER, "P", void *, POINTER)                              \
-  X(STRING, "s", const char *, STRING)                          \
-  X(OBJECT, "O", struct _object *, OBJECT)
+// The error value and the digits of an integer type follow from its width.
+#define PyNativeType_Internal_ONES(TYPE) (UINT64_MAX >> (64 - 8 * sizeof(TYPE)))
+#define PyNativeType_Internal_INT(X, NAME, LETTERS, TYPE)                  \
+  X(NAME, LETTERS, TYPE, SIGNED, SIGNED, PyNativeType_Internal_ONES(TYPE), \
+    8 * (int)sizeof(TYPE) - 1)
+#define PyNativeType_Internal_UINT(X, NAME, LETTERS, TYPE)                     \
+  X(NAME, LETTERS, TYPE, UNSIGNED, UNSIGNED, PyNativeType_Internal_ONES(TYPE), \
+    8 * (int)sizeof(TYPE))
+// The bits of -1.0, or 0 if the type is wider than a register. In IEEE 754, the bits above the
+// digits are a sign and an exponent.
+#define PyNativeType_Internal_MINUS_ONE(TYPE, DIGITS) \
+  (sizeof(TYPE) > 8                                   \
+       ? 0                                            \
+       : (UINT64_C(3) << ((8 * sizeof(TYPE) - 2) & 63)) - (UINT64_C(1) << ((DIGITS - 1) & 63)))
+#define PyNativeType_Internal_G PyNativeType_Internal_MINUS_ONE(long double, LDBL_MANT_DIG)
+
+// clang-format off
+/// All codes for values, as X(ENUM_NAME, "letters", C type, KIND, PASSING, ERROR, DIGITS). PASSING
+/// tells how C passes a value. ERROR has the bits of the error value (docs/ABI.md, section 3,
+/// MAY_RAISE), and is 0 for NULL, for types that are too wide for a register, and for types without
+/// an error value. DIGITS is the number of bits of the integers that the type holds exactly,
+/// without their sign, and 0 if the type is no number. On all of CPython's platforms, `intptr_t`
+/// and Py_ssize_t have the same width. The order may change, because modules exchange signatures
+/// only as text. Source: PEP 3118; SEP 201; `n`, `N`, `s` as in PyArg_ParseTuple and struct.
+#define PyNativeType_VALUE_LIST(X)                                                            \
+  X(BOOL, "?", bool, BOOL, UNSIGNED, 0, 1)                                                    \
+  PyNativeType_Internal_INT(X, SCHAR, "b", signed char)                                       \
+  PyNativeType_Internal_UINT(X, UCHAR, "B", unsigned char)                                    \
+  PyNativeType_Internal_INT(X, SHORT, "h", short)                                             \
+  PyNativeType_Internal_UINT(X, USHORT, "H", unsigned short)                                  \
+  PyNativeType_Internal_INT(X, INT, "i", int)                                                 \
+  PyNativeType_Internal_UINT(X, UINT, "I", unsigned int)                                      \
+  PyNativeType_Internal_INT(X, LONG, "l", long)                                               \
+  PyNativeType_Internal_UINT(X, ULONG, "L", unsigned long)                                    \
+  PyNativeType_Internal_INT(X, LONGLONG, "q", long long)                                      \
+  PyNativeType_Internal_UINT(X, ULONGLONG, "Q", unsigned long long)                           \
+  PyNativeType_Internal_INT(X, SSIZE, "n", intptr_t)                                          \
+  PyNativeType_Internal_UINT(X, SIZE, "N", size_t)                                            \
+  X(FLOAT, "f", float, FLOATING, FLOATING, UINT64_C(0xBF800000), FLT_MANT_DIG)                \
+  X(DOUBLE, "d", double, FLOATING, FLOATING, UINT64_C(0xBFF0000000000000), DBL_MANT_DIG)      \
+  X(LONGDOUBLE, "g", long double, FLOATING, FLOATING, PyNativeType_Internal_G, LDBL_MANT_DIG) \
+  X(CFLOAT, "Zf", PyNativeType_ComplexFloat, COMPLEX, COMPLEX, 0, FLT_MANT_DIG)               \
+  X(CDOUBLE, "Zd", PyNativeType_ComplexDouble, COMPLEX, COMPLEX, 0, DBL_MANT_DIG)             \
+  X(CLONGDOUBLE, "Zg", PyNativeType_ComplexLongDouble, COMPLEX, COMPLEX, 0, LDBL_MANT_DIG)    \
+  X(POINTER, "P", void *, POINTER, ADDRESS, 0, 0)                                             \
+  X(STRING, "s", const char *, STRING, ADDRESS, 0, 0)                                         \
+  X(OBJECT, "O", struct _object *, OBJECT, ADDRESS, 0, 0)
+// clang-format on
 
 /// Every code. `v` is separate, because `sizeof(void)` is not valid C. `v` comes first, so that
 /// zeroed memory means `v`.
 ///
 /// A table with one row for each code can be made with a macro:
 ///
-///     #define ROW(NAME, LETTERS, TYPE, KIND) my_column_##NAME,
+///     #define ROW(NAME, LETTERS, TYPE, KIND, ...) my_column_##NAME,
 ///     static const my_column table[] = {PyNativeType_LIST(ROW)};
 ///     #undef ROW
-#define PyNativeType_LIST(X) \
-  X(VOID, "v", void, VOID)   \
+#define PyNativeType_LIST(X)           \
+  X(VOID, "v", void, VOID, VOID, 0, 0) \
   PyNativeType_VALUE_LIST(X)
+
+// A row whose columns contradict each other divides by zero here, and does not compile. The width
+// is that of the C type. Each kind says what it demands of the error value and of the digits.
+#define PyNativeType_Internal_MASK(TYPE) \
+  (sizeof(TYPE) > 8 ? 0 : UINT64_MAX >> ((64 - 8 * sizeof(TYPE)) & 63))
+#define PyNativeType_Internal_IS_RIGHT_BOOL(TYPE, ERROR, DIGITS) ((ERROR) == 0 && (DIGITS) == 1)
+#define PyNativeType_Internal_IS_RIGHT_SIGNED(TYPE, ERROR, DIGITS) \
+  ((ERROR) == PyNativeType_Internal_MASK(TYPE) && (DIGITS) == 8 * (int)sizeof(TYPE) - 1)
+#define PyNativeType_Internal_IS_RIGHT_UNSIGNED(TYPE, ERROR, DIGITS) \
+  ((ERROR) == PyNativeType_Internal_MASK(TYPE) && (DIGITS) == 8 * (int)sizeof(TYPE))
+#define PyNativeType_Internal_IS_RIGHT_FLOATING(TYPE, ERROR, DIGITS)           \
+  ((ERROR) == PyNativeType_Internal_MINUS_ONE(TYPE, DIGITS) && (DIGITS) > 1 && \
+   (DIGITS) < 8 * (int)sizeof(TYPE))
+#define PyNativeType_Internal_IS_RIGHT_COMPLEX(TYPE, ERROR, DIGITS) \
+  ((ERROR) == 0 && (DIGITS) > 1 && (DIGITS) < 4 * (int)sizeof(TYPE))
+#define PyNativeType_Internal_IS_RIGHT_POINTER(TYPE, ERROR, DIGITS) ((ERROR) == 0 && (DIGITS) == 0)
+#define PyNativeType_Internal_IS_RIGHT_STRING PyNativeType_Internal_IS_RIGHT_POINTER
+#define PyNativeType_Internal_IS_RIGHT_OBJECT PyNativeType_Internal_IS_RIGHT_POINTER
+enum PyNativeType_Internal_Columns {
+#define PyNativeType_Internal_ROW(NAME, LETTERS, TYPE, KIND, PASSING, ERROR, DIGITS) \
+  PyNativeType_Internal_columns_of_##NAME =                                          \
+      1 / (((ERROR) & ~PyNativeType_Internal_MASK(TYPE)) == 0 &&                     \
+           PyNativeType_Internal_IS_RIGHT_##KIND(TYPE, ERROR, DIGITS)),
+  PyNativeType_VALUE_LIST(PyNativeType_Internal_ROW)
+#undef PyNativeType_Internal_ROW
+};
 
 // PyTypedMethod_ENTRY needs one macro for each name, because the preprocessor can join only
 // literals. A test compares the macros with the list.
@@ -118,7 +166,7 @@ typedef struct PyNativeType_ComplexLongDouble {
 #define PyNativeType_Internal_TEXT_TO_CONST(NAME) "&k" PyNativeType_Internal_TEXT_##NAME
 
 /// The codes, which are consecutive numbers from 0: PyNativeType_VOID, PyNativeType_BOOL, ...
-#define PyNativeType_Internal_ROW(NAME, LETTERS, TYPE, KIND) PyNativeType_##NAME,
+#define PyNativeType_Internal_ROW(NAME, LETTERS, TYPE, KIND, ...) PyNativeType_##NAME,
 enum PyNativeType_Code { PyNativeType_LIST(PyNativeType_Internal_ROW) PyNativeType_COUNT };
 #undef PyNativeType_Internal_ROW
 
@@ -147,28 +195,6 @@ enum PyNativePassing {
   PyNativePassing_ADDRESS
 };
 
-/// Returns how C passes a value of this kind.
-PyNative_INLINE enum PyNativePassing PyNativeKind_Passing(enum PyNativeKind kind) {
-  switch (kind) {
-    case PyNativeKind_SIGNED:
-      return PyNativePassing_SIGNED;
-    case PyNativeKind_BOOL:
-    case PyNativeKind_UNSIGNED:
-      return PyNativePassing_UNSIGNED;
-    case PyNativeKind_FLOATING:
-      return PyNativePassing_FLOATING;
-    case PyNativeKind_COMPLEX:
-      return PyNativePassing_COMPLEX;
-    case PyNativeKind_POINTER:
-    case PyNativeKind_STRING:
-    case PyNativeKind_OBJECT:
-      return PyNativePassing_ADDRESS;
-    case PyNativeKind_VOID:
-      break;
-  }
-  return PyNativePassing_VOID;
-}
-
 /// True if a result of this kind has an error value. The error value is -1 for signed and floating
 /// types, all ones for unsigned types, and NULL for pointers, strings and objects. A function with
 /// any other result must return a status to report errors. Source: docs/ABI.md, section 3,
@@ -195,8 +221,8 @@ PyNative_INLINE int PyNativeKind_HasErrorValue(enum PyNativeKind kind) {
 // Returns the size and alignment of a value of `code` as `size << 8 | alignment`.
 PyNative_INLINE size_t PyNativeCode_Internal_Layout(int code) {
   switch (code) {
-#define PyNativeType_Internal_ROW(NAME, LETTERS, TYPE, KIND) \
-  case PyNativeType_##NAME:                                  \
+#define PyNativeType_Internal_ROW(NAME, LETTERS, TYPE, KIND, ...) \
+  case PyNativeType_##NAME:                                       \
     return (sizeof(TYPE) << 8) | PyNativeType_Internal_ALIGNOF(TYPE);
     PyNativeType_VALUE_LIST(PyNativeType_Internal_ROW)
 #undef PyNativeType_Internal_ROW
@@ -217,8 +243,8 @@ PyNative_INLINE size_t PyNativeCode_Alignment(int code) {
 /// Returns the kind of `code`, or PyNativeKind_VOID for unknown codes.
 PyNative_INLINE enum PyNativeKind PyNativeCode_Kind(int code) {
   switch (code) {
-#define PyNativeType_Internal_ROW(NAME, LETTERS, TYPE, KIND) \
-  case PyNativeType_##NAME:                                  \
+#define PyNativeType_Internal_ROW(NAME, LETTERS, TYPE, KIND, ...) \
+  case PyNativeType_##NAME:                                       \
     return PyNativeKind_##KIND;
     PyNativeType_LIST(PyNativeType_Internal_ROW)
 #undef PyNativeType_Internal_ROW
@@ -226,12 +252,50 @@ PyNative_INLINE enum PyNativeKind PyNativeCode_Kind(int code) {
   }
 }
 
+/// Returns how C passes a value of `code`, or PyNativePassing_VOID for `v` and unknown codes.
+PyNative_INLINE enum PyNativePassing PyNativeCode_Passing(int code) {
+  switch (code) {
+#define PyNativeType_Internal_ROW(NAME, LETTERS, TYPE, KIND, PASSING, ERROR, DIGITS) \
+  case PyNativeType_##NAME:                                                          \
+    return PyNativePassing_##PASSING;
+    PyNativeType_LIST(PyNativeType_Internal_ROW)
+#undef PyNativeType_Internal_ROW
+        default : return PyNativePassing_VOID;
+  }
+}
+
+/// Returns the bits of the error value of `code`, as a register holds them. Returns 0 for NULL, for
+/// a type that is wider than a register, and if there is no error value.
+PyNative_INLINE uint64_t PyNativeCode_ErrorBits(int code) {
+  switch (code) {
+#define PyNativeType_Internal_ROW(NAME, LETTERS, TYPE, KIND, PASSING, ERROR, DIGITS) \
+  case PyNativeType_##NAME:                                                          \
+    return ERROR;
+    PyNativeType_LIST(PyNativeType_Internal_ROW)
+#undef PyNativeType_Internal_ROW
+        default : return 0;
+  }
+}
+
+/// Returns the number of bits of the integers that a value of `code` holds exactly, without their
+/// sign. Returns 0 if the type is no number. For a complex type, this is the number of a part.
+PyNative_INLINE int PyNativeCode_Digits(int code) {
+  switch (code) {
+#define PyNativeType_Internal_ROW(NAME, LETTERS, TYPE, KIND, PASSING, ERROR, DIGITS) \
+  case PyNativeType_##NAME:                                                          \
+    return DIGITS;
+    PyNativeType_LIST(PyNativeType_Internal_ROW)
+#undef PyNativeType_Internal_ROW
+        default : return 0;
+  }
+}
+
 /// Returns the letters of `code`, such as "d" or "Zd", as a static string. Returns "" for unknown
 /// codes.
 PyNative_INLINE const char *PyNativeCode_Letters(int code) {
   switch (code) {
-#define PyNativeType_Internal_ROW(NAME, LETTERS, TYPE, KIND) \
-  case PyNativeType_##NAME:                                  \
+#define PyNativeType_Internal_ROW(NAME, LETTERS, TYPE, KIND, ...) \
+  case PyNativeType_##NAME:                                       \
     return LETTERS;
     PyNativeType_LIST(PyNativeType_Internal_ROW)
 #undef PyNativeType_Internal_ROW
@@ -242,9 +306,9 @@ PyNative_INLINE const char *PyNativeCode_Letters(int code) {
 /// Returns the code for one or two letters, or -1 if there is no such code. For one letter,
 /// `second` is '\0'.
 PyNative_INLINE int PyNativeCode_FromLetters(char first, char second) {
-#define PyNativeType_Internal_ROW(NAME, LETTERS, TYPE, KIND) \
-  if (LETTERS[0] == first && LETTERS[1] == second) {         \
-    return PyNativeType_##NAME;                              \
+#define PyNativeType_Internal_ROW(NAME, LETTERS, TYPE, KIND, ...) \
+  if (LETTERS[0] == first && LETTERS[1] == second) {              \
+    return PyNativeType_##NAME;                                   \
   }
   PyNativeType_LIST(PyNativeType_Internal_ROW)
 #undef PyNativeType_Internal_ROW

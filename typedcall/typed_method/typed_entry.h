@@ -66,7 +66,7 @@
       __VA_ARGS__)
 
 // Defines the C type of each code.
-#define PyTypedMethod_Internal_ROW(NAME, LETTERS, TYPE, KIND) \
+#define PyTypedMethod_Internal_ROW(NAME, LETTERS, TYPE, KIND, ...) \
   typedef TYPE PyTypedMethod_Internal_TYPE_##NAME;
 PyNativeType_LIST(PyTypedMethod_Internal_ROW)
 #undef PyTypedMethod_Internal_ROW

@@ -24,7 +24,7 @@ namespace typedcall::python {
 // as a new reference, or null.
 inline PyObject *type_codes() {
   static constexpr const char *rows[][2] = {
-#define ROW(NAME, LETTERS, TYPE, KIND) {#TYPE, #KIND},
+#define ROW(NAME, LETTERS, TYPE, KIND, ...) {#TYPE, #KIND},
       PyNativeType_LIST(ROW)
 #undef ROW
   };

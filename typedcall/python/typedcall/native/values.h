@@ -106,7 +106,7 @@ inline PyObject *box_nothing(const void *) { Py_RETURN_NONE; }
 inline const value_code &code_of(int code) {
   static constexpr value_code codes[] = {
       {nullptr, &internal::box_nothing, nullptr, nullptr, {}, {}, false},
-#define ROW(NAME, LETTERS, TYPE, KIND) internal::make_code<TYPE>(),
+#define ROW(NAME, LETTERS, TYPE, KIND, ...) internal::make_code<TYPE>(),
       PyNativeType_VALUE_LIST(ROW)
 #undef ROW
   };
