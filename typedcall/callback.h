@@ -108,8 +108,8 @@ class callback<R(P...), Result(A...)> {
 
  private:
   static constexpr error_type usual_error() {
-    if constexpr (std::is_floating_point_v<error_type>) {
-      return std::numeric_limits<error_type>::quiet_NaN();
+    if constexpr (internal::is_floating_type<error_type>) {
+      return static_cast<error_type>(std::numeric_limits<double>::quiet_NaN());
     } else if constexpr (std::is_pointer_v<error_type>) {
       return nullptr;
     } else {

@@ -68,6 +68,13 @@ class Facts(unittest.TestCase):
                   if "FALLS_BACK" in line and TESTED.search(line)}
         self.assertEqual(tested, set())
 
+    def test_floating_types_are_those_with_a_code(self):
+        """std::is_floating_point is false for types that are not standard, such as _Float16, and the code behind it would
+        take them for integers."""
+        found = {path for path, text in self.texts.items() if path.startswith("typedcall/")
+                 and re.search(r"\bstd::is_floating_point(_v)?<", text)}
+        self.assertEqual(found, set())
+
     def test_no_other_file_names_an_error_protocol(self):
         found = {path for path, text in self.texts.items() if "PyNativeErrorProtocol_" in text}
         self.assertEqual(found, PROTOCOLS)

@@ -35,6 +35,11 @@ template <class T>
 constexpr bool is_integer_type = PyNativeCode_Kind(code_of<T>()) == PyNativeKind_SIGNED ||
                                  PyNativeCode_Kind(code_of<T>()) == PyNativeKind_UNSIGNED;
 
+/// True for C's floating types. std::is_floating_point is false for those that are not standard.
+template <class T>
+constexpr bool is_floating_type =
+    PyNativeCode_Kind(code_of<std::remove_cv_t<T>>()) == PyNativeKind_FLOATING;
+
 /// A floating type, or the type of the parts of a complex type. Unspecified for other types.
 template <PyNativeKind kind, class T>
 struct real_type {
@@ -81,9 +86,23 @@ constexpr int exact_digits() {
 PyNativeType_VALUE_LIST(TYPEDCALL_ROW)
 #undef TYPEDCALL_ROW
 
-    /// True if T can be the element type of a buffer.
-    template <class T>
-    constexpr bool is_element_code() {
+    /// True if these are all floating types of at most 64 bits. Code that knows no others asserts
+    /// this.
+    template <class... Known>
+    constexpr bool are_all_reals() {
+  bool are_all = true;
+#define TYPEDCALL_ROW(NAME, LETTERS, TYPE, KIND, ...)                                        \
+  if constexpr (PyNativeKind_##KIND == PyNativeKind_FLOATING) {                              \
+    are_all &= sizeof(TYPE) > sizeof(std::uint64_t) || (std::is_same_v<TYPE, Known> || ...); \
+  }
+  PyNativeType_VALUE_LIST(TYPEDCALL_ROW)
+#undef TYPEDCALL_ROW
+      return are_all;
+}
+
+/// True if T can be the element type of a buffer.
+template <class T>
+constexpr bool is_element_code() {
   const PyNativePassing passed = PyNativeCode_Passing(code_of<T>());
   return passed != PyNativePassing_VOID && passed != PyNativePassing_ADDRESS;
 }

@@ -77,13 +77,13 @@ struct value_type {
            (is_buffer || std::memchr(text, 0, length) == nullptr);
   }
 
-  /// Converts a double to a `d` or `f`.
+  /// Converts a double to this floating type, which has at most 64 bits.
   native_value of_real(double real) const {
-    return is_double ? native_value::of(real) : native_value::of(static_cast<float>(real));
+    return is_double ? native_value::of(real) : narrow_real(real);
   }
+  /// The value of such a type as a double.
   double real_in(std::uint64_t bits) const {
-    return is_double ? native_value{bits}.get<double>()
-                     : static_cast<double>(native_value{bits}.get<float>());
+    return is_double ? native_value{bits}.get<double>() : wide_real(bits);
   }
   /// Returns the bits of a value. Integers are extended to 64 bits.
   std::uint64_t bits_at(const void *place) const {
@@ -92,6 +92,26 @@ struct value_type {
     if (kind != PyNativeKind_SIGNED) return bits;
     const int unused = 64 - 8 * size;
     return static_cast<std::uint64_t>(static_cast<std::int64_t>(bits << unused) >> unused);
+  }
+
+ private:
+  native_value narrow_real(double wide) const {
+    native_value made{0};
+    internal::with_real_type(type.code, [&](auto real) {
+      if constexpr (sizeof(real) <= sizeof(made)) {
+        made = native_value::of(static_cast<decltype(real)>(wide));
+      }
+    });
+    return made;
+  }
+  double wide_real(std::uint64_t bits) const {
+    double made = 0;
+    internal::with_real_type(type.code, [&](auto real) {
+      if constexpr (sizeof(real) <= sizeof(bits)) {
+        made = static_cast<double>(native_value{bits}.get<decltype(real)>());
+      }
+    });
+    return made;
   }
 };
 

@@ -186,7 +186,7 @@ TYPEDCALL_IN_LINE inline bool from_python_at_once(PyObject *object, T *value) {
   } else if constexpr (std::is_same_v<T, bool>) {
     *value = object == Py_True;
     return object == Py_True || object == Py_False;
-  } else if constexpr (std::is_floating_point_v<T>) {
+  } else if constexpr (internal::is_floating_type<T>) {
     if (!TYPEDCALL_EXPECT(PyFloat_CheckExact(object), 1)) return false;
     *value = static_cast<T>(PyFloat_AS_DOUBLE(object));
     return true;
@@ -217,7 +217,7 @@ TYPEDCALL_IN_LINE inline bool from_python_by_call(PyObject *object, T *value) {
     const int truth = PyObject_IsTrue(object);
     *value = truth == 1;
     return truth >= 0;
-  } else if constexpr (std::is_floating_point_v<T>) {
+  } else if constexpr (internal::is_floating_type<T>) {
     double wide;
     if (!double_from_object(object, &wide)) return false;
     *value = static_cast<T>(wide);
@@ -279,7 +279,7 @@ PyObject *to_python(T value) {
     PyObject *truth = value ? Py_True : Py_False;
     Py_INCREF(truth);
     return truth;
-  } else if constexpr (std::is_floating_point_v<T>) {
+  } else if constexpr (internal::is_floating_type<T>) {
     return PyFloat_FromDouble(static_cast<double>(value));
   } else if constexpr (is_complex_type<T>) {
     return PyComplex_FromDoubles(static_cast<double>(PyNativeType_REAL(value)),

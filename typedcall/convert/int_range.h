@@ -44,7 +44,7 @@ template <class Own, class Given>
 constexpr Own narrowed(Given value) {
   if constexpr (std::is_same_v<Own, bool>) {
     return value != Given{};
-  } else if constexpr (std::is_floating_point_v<Own> && !std::is_same_v<Own, Given>) {
+  } else if constexpr (is_floating_type<Own> && !std::is_same_v<Own, Given>) {
     return static_cast<Own>(static_cast<double>(value));
   } else {
     return static_cast<Own>(value);
@@ -63,9 +63,8 @@ constexpr bool is_taken_for() {
     return true;
   } else if constexpr (is_integer_type<Own>) {
     return is_int_or_bool<Given>;
-  } else if constexpr (std::is_floating_point_v<Own>) {
-    return is_int_or_bool<Given> ||
-           (std::is_floating_point_v<Given> && sizeof(Given) <= sizeof(double));
+  } else if constexpr (is_floating_type<Own>) {
+    return is_int_or_bool<Given> || (is_floating_type<Given> && sizeof(Given) <= sizeof(double));
   } else {
     return !std::is_arithmetic_v<Own> && std::is_convertible_v<Given, Own>;
   }
@@ -80,7 +79,7 @@ constexpr auto widened(Given value) {
   } else if constexpr (is_integer_type<Given>) {
     using wide = std::conditional_t<std::is_signed_v<Given>, long long, unsigned long long>;
     return static_cast<wide>(value);
-  } else if constexpr (std::is_floating_point_v<Given> && sizeof(Given) < sizeof(double)) {
+  } else if constexpr (is_floating_type<Given> && sizeof(Given) < sizeof(double)) {
     return static_cast<double>(value);
   } else {
     return value;

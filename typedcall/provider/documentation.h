@@ -33,7 +33,7 @@ void spell_default(text *to, T value) {
     to->add("None");
   } else if constexpr (std::is_same_v<T, bool>) {
     to->add(value ? "True" : "False");
-  } else if constexpr (std::is_floating_point_v<T>) {
+  } else if constexpr (is_floating_type<T>) {
     spell_float(to, static_cast<double>(value));
   } else if constexpr (is_complex_type<T>) {
     spell_complex(to, static_cast<double>(PyNativeType_REAL(value)),

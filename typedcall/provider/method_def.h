@@ -60,7 +60,7 @@ constexpr argument_type direct_argument() {
       (Type::flags & PyNativeCallable_NEEDS_THREAD) != 0 || Type::view.may_fall_back;
   if constexpr (Type::arity == 1 && !runs_python) {
     using type = std::tuple_element_t<0, typename Type::arguments>;
-    if (std::is_floating_point_v<type>) return argument_type::floating;
+    if (is_floating_type<type>) return argument_type::floating;
     if (is_integer_type<type>) return argument_type::integer;
   }
   return argument_type::other;

@@ -50,7 +50,7 @@ outcome convert_overloaded(PyObject *object, argument<T> *to) {
       return outcome::converted;
     }
     return to->convert(integer.get()) ? outcome::converted : out_of_range();
-  } else if constexpr (std::is_floating_point_v<T>) {
+  } else if constexpr (is_floating_type<T>) {
     if (PyFloat_CheckExact(object)) {
       to->set(static_cast<T>(PyFloat_AS_DOUBLE(object)));
       return outcome::converted;

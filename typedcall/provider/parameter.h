@@ -129,7 +129,7 @@ T default_value([[maybe_unused]] const Default &given) {
                   "typedcall: a buffer cannot have a default; overload the function without it");
   } else {
     static_assert(std::is_arithmetic_v<Default> &&
-                      (std::is_floating_point_v<T> || !std::is_floating_point_v<Default>)&&(
+                      (is_floating_type<T> || !is_floating_type<Default>)&&(
                           std::is_same_v<T, bool> == std::is_same_v<Default, bool>),
                   "typedcall: the default of a number parameter must be a bool for a bool, an "
                   "integer for an integer, and an integer or a floating-point number for a "
@@ -159,7 +159,7 @@ bool same_default(const T &a, const T &b) {
   } else if constexpr (is_complex_type<T>) {
     return same_default(PyNativeType_REAL(a), PyNativeType_REAL(b)) &&
            same_default(PyNativeType_IMAG(a), PyNativeType_IMAG(b));
-  } else if constexpr (std::is_floating_point_v<T>) {
+  } else if constexpr (is_floating_type<T>) {
     // As defaults, -0.0 and 0.0 are different.
     return (a <= b && a >= b && std::signbit(a) == std::signbit(b)) ||
            (std::isnan(a) && std::isnan(b));

@@ -45,7 +45,7 @@ class native_pointer {
     if constexpr (std::is_same_v<R, int>) {
       if ((flags_ & PyNativeCallable_RETURNS_STATUS) != 0) return result != 0 && raised();
     }
-    if constexpr (std::is_floating_point_v<R>) {
+    if constexpr (is_floating_type<R>) {
       if ((flags_ & PyNativeCallable_ERROR_IS_NEG_ZERO) != 0) {
         return is_negative_zero(result) && raised();
       }

@@ -33,6 +33,8 @@ inline calling::given look_at(PyNativeType type, const char *place) {
       return given::unsigned_integer(value.bits);
     case PyNativeKind_FLOATING: {
       if (PyNativeType_Size(type) == sizeof(double)) return given::real(value.get<double>());
+      static_assert(internal::are_all_reals<float, double>(),
+                    "what is an element of another type?");
       given made = given::real(static_cast<double>(value.get<float>()));
       made.kind = PyNativeArgumentKind_C_FLOAT;
       return made;

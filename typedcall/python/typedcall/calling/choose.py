@@ -16,8 +16,9 @@ from typedcall.tools.parameters import parameters_of
 __all__ = ["NUMBERS", "VALUES", "extension_of", "is_alone", "nothing_offered", "offered", "rows_to_rank",
            "usable", "valueless", "why_nothing"]
 
-#: The argument codes that every runtime can pass.
-NUMBERS = frozenset("?bBhHiIlLqQnNfd")
+#: The argument codes that every runtime can pass: real numbers of at most 64 bits.
+NUMBERS = frozenset(letters for letters, code in CODES.items()
+                    if code.kind in ("bool", "signed", "unsigned", "floating") and code.size <= 8)
 # Codes that match a str exactly; empty without the extension module.
 _TEXTS = {letters for letters in CODES if not WHY_NOTHING and rank("STR", letters) == 1}
 VALUES = NUMBERS | _TEXTS | {"*s", "*kB"}

@@ -58,8 +58,10 @@ converter for_number(PyNativeType type, const Visit &visit) {
     case PyNativeKind_BOOL:
       return visit(false);
     case PyNativeKind_FLOATING:
-      if (size == sizeof(double)) return visit(0.0);
-      return size == sizeof(float) ? visit(0.0f) : nullptr;
+      return internal::with_real_type(type.code, [&](auto real) -> converter {
+        if constexpr (sizeof(real) <= sizeof(double)) return visit(real);
+        return nullptr;
+      });
     case PyNativeKind_SIGNED:
       return size == 1   ? visit(std::int8_t())
              : size == 2 ? visit(std::int16_t())
@@ -83,7 +85,7 @@ inline converter to_widest(PyNativeType from) {
     if constexpr (sizeof(narrow) == 8) {
       return nullptr;
     } else {
-      using wide = std::conditional_t<std::is_same_v<narrow, float>, double, std::int64_t>;
+      using wide = std::conditional_t<internal::is_floating_type<narrow>, double, std::int64_t>;
       return &convert<narrow, wide>;
     }
   });
@@ -96,7 +98,7 @@ std::intptr_t make_complex(const char *from, std::intptr_t step, std::intptr_t c
   for (std::intptr_t left = count; left > 0; --left, from += step, to += to_step) {
     const From given = internal::load_as<From>(from);
     std::complex<double> value;
-    if constexpr (std::is_arithmetic_v<From>) {
+    if constexpr (internal::has_code<From>) {
       value = static_cast<double>(given);
     } else {
       value = std::complex<double>(given);
@@ -119,7 +121,7 @@ converter to_wide(PyNativeType to) {
     case PyNativeType_CLONGDOUBLE:
       return &make_complex<From, long double>;
     case PyNativeType_LONGDOUBLE:
-      if constexpr (std::is_arithmetic_v<From>) return &convert<From, long double>;
+      if constexpr (internal::has_code<From>) return &convert<From, long double>;
       return nullptr;
     default:
       return nullptr;
@@ -131,7 +133,7 @@ converter from_widest(PyNativeType to) {
   if (const converter found = to_wide<From>(to)) return found;
   return for_number(to, [](auto one) -> converter {
     using own = decltype(one);
-    if constexpr (std::is_floating_point_v<From> && internal::is_integer_type<own>) {
+    if constexpr (typedcall::internal::is_floating_type<From> && internal::is_integer_type<own>) {
       return nullptr;
     } else {
       return &convert<From, own>;

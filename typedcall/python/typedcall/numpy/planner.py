@@ -94,8 +94,8 @@ def _kind(letters: str) -> Kind:
         return Kind("INT", range_of(letters))
     if kind == "bool":
         return Kind("BOOL", (0, 1))
-    names = {"f": "C_FLOAT", "d": "FLOAT", "g": "FLOAT", "Zf": "C_COMPLEX"}
-    return Kind(names.get(letters, "COMPLEX"))
+    is_narrow = CODES[letters].size < (8 if kind == "floating" else 16)
+    return Kind(("C_" if is_narrow else "") + {"floating": "FLOAT", "complex": "COMPLEX"}[kind])
 
 
 def _ranges(given: tuple[str, ...]) -> list[tuple[int, int]]:
@@ -175,7 +175,8 @@ def _numbers() -> dict[int, str]:
 
     kinds = {"b": "bool", "i": "signed", "u": "unsigned", "f": "floating", "c": "complex"}
     types = [numpy.dtype(letter) for letter in "?bBhHiIlLqQfdgFDG"]
-    return {numpy.dtype("e").num: "f",
+    own = {dtype_of(letters).num: letters for letters, code in CODES.items() if code.kind == "floating"}
+    return {numpy.dtype("e").num: "f", **own,
             **{each.num: letters_for(kinds[each.kind], each.itemsize) for each in types}}
 
 

@@ -50,16 +50,20 @@ _IN_SOURCE = {
 _exported: list[Entry] = []
 # The kinds of types that Cython can declare. "bool" is missing because Cython's bint is an int.
 _KINDS = {"void", "signed", "unsigned", "floating", "complex", "pointer", "string", "object"}
+# Cython knows no other floating types of C.
+_FLOATING = {"f", "d", "g", "Zf", "Zd", "Zg"}
 _ERRORS = {"signed": "except? -1", "unsigned": "except? -1", "floating": "except? -1"}
 
 
 def _is_declarable(entry: Entry) -> bool:
     """True if a Cython declaration can describe the entry."""
     arguments, result = parse_signature(entry.signature)
-    kinds = {CODES[pointee(each)].kind for each in [*arguments, result]}
+    types = {pointee(each) for each in [*arguments, result]}
+    kinds = {CODES[each].kind for each in types}
+    are_known = all(each in _FLOATING for each in types if CODES[each].kind in ("floating", "complex"))
     view = entry.view()
     return (not entry.flags.requirements(HANDLED & ~Flags.ERROR_IS_NEG_ZERO)
-            and view.is_usable and not view.reports and kinds <= _KINDS)
+            and view.is_usable and not view.reports and kinds <= _KINDS and are_known)
 
 
 def _functions(module: ModuleType) -> dict[str, Entry]:

@@ -109,7 +109,9 @@ struct compiled<R(P...), Result(A...)> {
   __attribute__((noinline, cold)) static R run_slowly(P... given) {
     wide_value result = {};
     if constexpr (!std::is_void_v<R>) {
-      const R error = std::is_floating_point_v<R> ? std::numeric_limits<R>::quiet_NaN() : R(-1);
+      const R error = typedcall::internal::is_floating_type<R>
+                          ? static_cast<R>(std::numeric_limits<double>::quiet_NaN())
+                          : R(-1);
       std::memcpy(&result, &error, sizeof(error));
     }
     void *const args[] = {&given...};

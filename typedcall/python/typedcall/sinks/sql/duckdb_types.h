@@ -48,6 +48,8 @@ inline sql_type type_of(const value_type &type) {
       return static_cast<sql_type>(least + __builtin_ctz(type.size));
     }
     case PyNativeKind_FLOATING:
+      static_assert(internal::are_all_reals<float, double>(),
+                    "a vector has the elements of DOUBLE or FLOAT: convert others");
       return type.is_double ? DOUBLE : FLOAT;
     default:
       return SQLNULL;
