@@ -119,3 +119,13 @@ class Example(support.InAFolder):
         if build is not None:
             support.run([sys.executable, example / build, self.folder])
         return support.python(example / program, paths=[self.folder], check=True).out
+
+
+def binding_flags(name):
+    """Returns what compiles a module with pybind11 or nanobind. The first is the folder of its headers."""
+    found = library(name)
+    if name == "pybind11":
+        return ["-isystem" + found.get_include()]
+    runtime = pathlib.Path(found.source_dir())
+    return ["-isystem" + found.include_dir(), "-isystem%s/ext/robin_map/include" % runtime.parent,
+            "-fno-strict-aliasing", runtime / "nb_combined.cpp"]

@@ -55,6 +55,8 @@ MODULE = {
     "pybind11": '#include "typedcall/pybind11.h"\nFUNCTION\nPYBIND11_MODULE(bound, module) { DEF }\n',
     "nanobind": '#include "typedcall/nanobind.h"\nFUNCTION\nNB_MODULE(bound, module) { DEF }\n',
 }
+#: Throws the exception that is set.
+RAISE = {"pybind11": "throw pybind11::error_already_set();", "nanobind": "throw nanobind::python_error();"}
 
 
 class Bindings(support.InAFolder):
@@ -63,16 +65,11 @@ class Bindings(support.InAFolder):
         self.write("bound.cc", text)
         return self.folder / "bound.cc"
 
-    def flags(self, library):
-        if library == "pybind11":
-            return ["-isystem" + adapter_support.library("pybind11").get_include()]
-        return ["-isystem" + adapter_support.library("nanobind").include_dir()]
-
     def compiled(self, library, function, definition):
         """Checks a module with this function and this definition by the compiler."""
         source = self.source(library, function, definition)
         return support.processes.run(
-            [*support.compiler("c++"), "-std=c++17", "-fsyntax-only", *self.flags(library),
+            [*support.compiler("c++"), "-std=c++17", "-fsyntax-only", *adapter_support.binding_flags(library)[:1],
              "-I" + support.python_include(), "-I" + typedcall.get_include(), source], check=False, together=True)
 
     @support.ON_CPYTHON  # the libraries are installed for CPython
@@ -104,16 +101,37 @@ class Bindings(support.InAFolder):
                 self.assertEqual(said.out.count("typedcall: def<f>() takes pure, thread_safe"), len(wrong), said.out)
 
     @support.ON_CPYTHON
-    def test_pybind11_with_nothrow(self):
-        source = self.source("pybind11", 'extern "C" double of_c(double x) { return x + 1; }', """
-            typedcall::def<of_c>(module, "of_c", typedcall::nothrow, "text");
-            typedcall::def<of_c>(module, "of_c_too", typedcall::nothrow | typedcall::thread_safe);""")
-        support.compile_module(source, self.folder, flags=self.flags("pybind11"))
-        self.assertEqual(support.printed("-c", """if 1:
-            import bound, typedcall
-            print(bound.of_c(1.0), bound.of_c.__doc__.split()[-1], typedcall.resolve(bound.of_c, "d->d")(2.0),
-                  *(typedcall.entries(f)[0].flags.names for f in (bound.of_c, bound.of_c_too)))""", paths=[self.folder]),
-            "2.0 text 3.0 [] ['THREAD_SAFE']")
+    def test_a_module_with_nothrow(self):
+        for library in MODULE:
+            with self.subTest(library):
+                folder = self.folder / library
+                folder.mkdir()
+                source = self.source(library, 'extern "C" double of_c(double x) { return x + 1; }', """
+                    typedcall::def<of_c>(module, "of_c", typedcall::nothrow, "text");
+                    typedcall::def<of_c>(module, "of_c_too", typedcall::nothrow | typedcall::thread_safe);
+                    static int address;
+                    static const PyNativeCallableTable other = {1, {{"l->l", PyNativeCallable_PURE, &address}}};
+                    module.def("again", [](LIBRARY::object object) {
+                      if (PyNativeCallable_TagObject(PyTypedcall_Import(), object.ptr(), &other, nullptr) < 0) {
+                        RAISE
+                      }
+                    });""".replace("LIBRARY", library).replace("RAISE", RAISE[library]))
+                support.compile_module(source, folder, flags=adapter_support.binding_flags(library))
+                self.assertEqual(support.printed("-c", """if 1:
+                    import bound, typedcall
+                    print(bound.of_c(1.0), bound.of_c.__doc__.split()[-1], typedcall.resolve(bound.of_c, "d->d")(2.0),
+                          *(typedcall.entries(f)[0].flags.names for f in (bound.of_c, bound.of_c_too)))
+                    def f(x): return x
+                    typedcall.tag(f, "d->d", typedcall.entries(bound.of_c)[0].address)
+                    for each in (bound.of_c_too, f):
+                        try: bound.again(each)  # pybind11's functions have a def, and the tag belongs to that
+                        except ValueError as error:
+                            said = str(error)
+                            assert said.endswith("PURE (of 1), was offered; to replace the tag, call untag() first"), said
+                            assert said.startswith(each.__name__ + " is tagged already: 'd->d' at 0x"), said
+                            print(each.__name__)
+                    """, paths=[folder]).split("\n"),
+                    ["2.0 text 3.0 [] ['THREAD_SAFE']", *["of_c_too"] * (library == "nanobind"), "f"])
 
     def test_on_pypy_they_build_and_tag_nothing(self):
         pypy = sys.executable if support.IS_PYPY else shutil.which("pypy3", path="/usr/bin")

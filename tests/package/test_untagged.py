@@ -1,6 +1,5 @@
 """Tests that a tag never stops the import of a pybind11, nanobind or Cython module, where the interface is of another
 major version or absent."""
-import pathlib
 import sys
 import unittest
 
@@ -69,14 +68,7 @@ def setUpModule():
 
 def bound(library, name, *macros):
     """Compiles a module with pybind11 or nanobind."""
-    found = adapter_support.library(library)
-    flags = ["-D" + macro for macro in macros]
-    if library == "pybind11":
-        flags += ["-isystem" + found.get_include()]
-    else:
-        runtime = pathlib.Path(found.source_dir())
-        flags += ["-isystem" + found.include_dir(), "-isystem%s/ext/robin_map/include" % runtime.parent,
-                  "-fno-strict-aliasing", runtime / "nb_combined.cpp"]
+    flags = [*("-D" + macro for macro in macros), *adapter_support.binding_flags(library)]
     text = BINDINGS
     for old, new in (("LIBRARY", library), ("NAME", name),
                      ("MACRO", "PYBIND11_MODULE" if library == "pybind11" else "NB_MODULE")):
