@@ -80,6 +80,11 @@ class Sink:
         """Like made(), but the callable calls the function without the GIL."""
         raise Refused("its callers hold the GIL, or must hold it for such functions")
 
+    def writing(self, function, core):
+        """Returns a callable that writes its results to the arrays in `out=`. `core` is the signature of a ufunc of rows,
+        or None for a function of numbers."""
+        raise Refused("its calls take no out=")
+
     def crossing(self, value):
         """Raises Refused for an argument that the library cannot represent."""
 

@@ -37,6 +37,9 @@ class Ufunc(Sink):
     def many(self, function, values):
         return lambda: typedcall.ufunc(function)(values)
 
+    def writing(self, function, core):
+        return typedcall.ufunc(function, signature=core)
+
     def passing(self, value, letters):
         import numpy
 
@@ -136,6 +139,14 @@ class Numba(Sink):
                 function(each)
 
         return lambda: self.numba.njit(caller)(numpy.array(values))
+
+    def writing(self, function, core):
+        if core is not None:
+            raise Refused("guvectorize passes rows with gaps as contiguous ones, to any kernel")
+        given = ", ".join(f"a{i}" for i in range(counts(function)[0]))
+        scope = {"f": function}
+        exec(f"def caller({given}): return f({given})", scope)
+        return self.numba.vectorize(scope["caller"])
 
     def detached(self, function):
         return self.made(function, nogil=True)

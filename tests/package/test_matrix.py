@@ -72,7 +72,7 @@ Calls = cases(Values, "native", "texts", "defaults", "by_position", "threads")
 Processes = cases(Cells, "lifetimes", "no_memory", "endings", "interpreters")
 
 
-class Others(cases(Cells, "buffers", "interrupts")):
+class Others(cases(Cells, "buffers", "overlaps", "interrupts")):
     """The other properties that are tested in this process."""
 
     @support.only_if(HAS_GIL)

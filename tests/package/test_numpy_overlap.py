@@ -7,82 +7,13 @@ import unittest
 import adapter_support
 import support
 import typedcall
-from typedcall import Flags
+from overlap_support import FUNCTIONS, tagged
 
 numpy = adapter_support.library("numpy")
 
 
-def rows(count):
-    """Returns the prototype of a C function that takes this many rows of doubles."""
-    return ctypes.CFUNCTYPE(None, *[ctypes.POINTER(ctypes.c_double), ctypes.c_ssize_t] * count)
-
-
-# These functions read elements of their inputs after they have written to their outputs.
-
-
-@rows(2)
-def reverse(x, count, y, _):
-    for i in range(count):
-        y[i] = x[count - 1 - i]
-
-
-@rows(3)
-def sums_and_reverse(x, count, y, _, z, __):
-    for i in range(count):
-        y[i] = x[i] + (y[i - 1] if i else 0)
-        z[i] = x[count - 1 - i]
-
-
-@rows(3)
-def add_reversed(x, count, y, _, z, __):
-    for i in range(count):
-        z[i] = x[i] + 100 * y[count - 1 - i]
-
-
-@rows(2)
-def add_to(x, count, y, _):
-    for i in range(count):
-        y[i] = y[i] + 100 * x[count - 1 - i]
-
-
-@ctypes.CFUNCTYPE(ctypes.c_long, *[ctypes.POINTER(ctypes.c_long), ctypes.c_ssize_t] * 2)
-def of_ints(x, count, y, _):
-    for i in range(count):
-        y[i] = x[count - 1 - i] + 1000
-    return x[0] if count else -1
-
-
-@ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_double), ctypes.c_ssize_t, ctypes.POINTER(ctypes.c_double),
-                  ctypes.c_ssize_t)
-def reverse_or_fall_back(x, count, y, _):
-    if count and x[0] % 2:
-        return 1
-    for i in range(count):
-        y[i] = x[count - 1 - i]
-    return 0
-
-
-def reversed_in_python(x, y):
-    y[:] = x[::-1]
-
-
-def made(function, signature, core, python=None, flags=Flags.ACQUIRES_GIL):
-    tagged = python or (lambda *given: None)
-    typedcall.tag(tagged, signature, ctypes.cast(function, ctypes.c_void_p), flags=int(flags))
-    return typedcall.ufunc(tagged, signature=core)
-
-
 #: A ufunc and its results for rows that do not overlap.
-UFUNCS = {
-    "reverse": (made(reverse, "*kd*d->v", "(n)->(n)"), lambda x: x[..., ::-1]),
-    "two outputs": (made(sums_and_reverse, "*kd*d*d->v", "(n)->(n),(n)"),
-                    lambda x: (numpy.cumsum(x, -1), x[..., ::-1])),
-    "two inputs": (made(add_reversed, "*kd*kd*d->v", "(n),(n)->(n)"), lambda x, y: x + 100 * y[..., ::-1]),
-    "an input that is written to": (made(add_to, "*kd*d->v", "(n),(n)->(n)"), lambda x, y: y + 100 * x[..., ::-1]),
-    "ints": (made(of_ints, "*kl*l->l", "(n)->(n),()"), lambda x: (x[..., ::-1] + 1000, x[..., 0])),
-    "falling back": (made(reverse_or_fall_back, "*kd*d->i", "(n)->(n)", reversed_in_python,
-                          Flags.ACQUIRES_GIL | Flags.FALLS_BACK), lambda x: x[..., ::-1]),
-}
+UFUNCS = {name: (typedcall.ufunc(function, signature=core), model) for name, (function, core, model) in FUNCTIONS.items()}
 SHAPES = [(4,), (3, 4), (2, 5), (1, 1), (3, 0)]
 COUNT = 300
 
@@ -168,7 +99,7 @@ class Rows(unittest.TestCase):
         def addresses(x, _, y, __):
             passed.append((x, y))
 
-        ufunc = made(addresses, "*kd*d->v", "(n)->(n)")
+        ufunc = typedcall.ufunc(tagged(addresses, "*kd*d->v"), signature="(n)->(n)")
         both = numpy.zeros((2, 3, 4))
         for x, y in ((numpy.zeros((3, 4)), numpy.zeros((3, 4))), (both[0], both[1]), (both[:, 0], both[:, 1]),
                      (both[0, ::-1], both[1, ::-1])):
