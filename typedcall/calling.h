@@ -7,6 +7,7 @@
 #include "typedcall/base/namespace.h"
 #include "typedcall/calling/call.h"
 #include "typedcall/calling/elements.h"
+#include "typedcall/calling/plan.h"
 
 // A sink provides the argument values of one call and receives the result. Its members:
 //

@@ -157,9 +157,11 @@ int chosen(const std::vector<const char *> &signatures, const std::vector<given>
   const entry *const found = made.choose(arguments.data(), arguments.size(), values);
   overloads ordered;
   std::vector<const entry *> order;
-  made.each_in_order(arguments.data(), arguments.size(), [&](const entry &each) {
-    ordered.all.push_back(each);
-    order.push_back(&each);
+  std::vector<unsigned char> worst(signatures.size()), ranks(worst.size() * arguments.size());
+  made.rank(arguments.data(), arguments.size(), worst.data(), ranks.data());
+  each_best(worst.data(), ranks.data(), worst.size(), arguments.size(), [&](std::size_t at) {
+    ordered.all.push_back(made.all[at]);
+    order.push_back(&made.all[at]);
     return true;
   });
   ordered.prepare_in_order();

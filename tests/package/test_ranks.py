@@ -1,6 +1,7 @@
 """Compares the extension module's table of ranks with matrix_choice.py, which implements docs/ABI.md, 8.7."""
 import array
 import contextlib
+import functools
 import itertools
 import math
 import pathlib
@@ -11,6 +12,7 @@ import matrix_choice
 import support
 from typedcall.native import _native
 from typedcall.record import codes
+from typedcall.record.choice import Kind, Overloads, rank_of_kind, steps_of_kinds
 
 #: Values of each kind, as Python code. Python has no values of the kinds C_FLOAT, C_COMPLEX and DEFAULT.
 VALUES = {
@@ -116,26 +118,84 @@ class Order(unittest.TestCase):
         drawn = random.Random(support.seeds.seed(28))
         ranks = [matrix_choice.EXACT, matrix_choice.NEAR, matrix_choice.SAFE, matrix_choice.NONE]
         for _ in range(3000):
-            count = drawn.randrange(4)
+            count = drawn.randrange(1, 4)
             rows = [[drawn.choice(ranks) for _ in range(count)] for _ in range(drawn.randrange(6))]
             columns = tuple(bytes([255 if row[i] == matrix_choice.NONE else row[i] for row in rows]) for i in range(count))
             wanted = [*matrix_choice.in_order(rows, rows)]
-            for most in (len(rows), drawn.randrange(len(rows) + 2)):
-                self.assertEqual(_native.in_order(columns, len(rows), most), wanted[:most], rows)
+            for most in (len(rows) + 1, drawn.randrange(1, len(rows) + 2)):
+                self.assertEqual(self.order(columns, len(rows), most), wanted[:most], rows)
+
+    @staticmethod
+    def order(columns, rows, most):
+        """Returns the order for ints that may not fit."""
+        number = [letters for letters, *_ in _native.TYPE_CODES].index("b")
+        codes, ranges = bytes([number]) * (rows * len(columns)), [(-2**70, 2**70)] * len(columns)
+        return [at for at, *_ in _native.plan(codes, columns, ranges, rows, most)[0]]
 
     def test_overloads_that_do_not_accept_an_argument(self):
-        self.assertEqual(_native.in_order((b"\1\xff\0\4", b"\1\0\1\0"), 4, 4), [2, 0])
+        self.assertEqual(self.order((b"\1\xff\0\4", b"\1\0\1\0"), 4, 4), [2, 0])
 
     def test_no_overload_has_so_many_parameters(self):
-        from typedcall.record.choice import Kind, steps_of_kinds
-
         self.assertEqual(steps_of_kinds([["d", "d"]], [Kind("FLOAT")], is_alone=True), [])
         self.assertEqual(steps_of_kinds([], [], is_alone=False), [])
 
     def test_columns_that_are_none(self):
-        for columns, rows, error in (([b"\1"], 1, TypeError), ((b"\1",), 2, ValueError), (("\1",), 1, TypeError)):
+        for parameters, columns, ranges, rows, error in (
+                (b"\1", [b"\1"], [(0, 1)], 1, TypeError), (b"\1", (b"\1",), [(0, 1)], 2, ValueError),
+                (b"\1", ("\1",), [(0, 1)], 1, TypeError), (b"\1", (b"\1",), [], 1, IndexError),
+                (b"\1", (b"\1",), [0], 1, TypeError), (b"\1", (b"\1",), [(0, 1.5)], 1, TypeError),
+                (b"\1", (b"\1",), [(0, 1, 2)], 1, TypeError), (b"\xff", (b"\1",), [(0, 1)], 1, ValueError),
+                (b"", (b"\1",), [(0, 1)], 1, ValueError), ("\1", (b"\1",), [(0, 1)], 1, TypeError)):
             with self.subTest(columns), self.assertRaises(error):
-                _native.in_order(columns, rows, rows)
+                _native.plan(parameters, columns, ranges, rows, rows)
+
+    def test_results_that_are_none(self):
+        self.assertRaises(ValueError, _native.common_result, b"\xff")
+        self.assertRaises(TypeError, _native.common_result, "d")
+        self.assertIsNone(codes.common_result(["i", "d"]))
+        self.assertEqual([codes.common_result(each) for each in (["b", "B"], ["l", "L"], ["f", "d"], [])], ["h", "l", "d", "v"])
+
+
+class Plans(unittest.TestCase):
+    #: The ends of ranges, and the ranges between them.
+    ENDS = (-2**70, -2**63, -2**31, -129, -1, 0, 127, 200, 300, 2**31, 2**63 - 1, 2**63, 2**64 - 1, 2**70)
+
+    def test_an_overload_that_is_skipped_marks_no_int(self):
+        # 300 does not fit `b`, so it becomes no float. So the second overload is not tried, and that 1000 does not fit its
+        # `b` does not matter.
+        kinds = [Kind("INT", (300, 300)), Kind("INT", (1000, 1000))]
+        self.assertEqual(steps_of_kinds([["b", "l"], ["d", "b"], ["l", "d"]], kinds, is_alone=False),
+                         [(0, [False, True]), (2, [True, True])])
+
+    def test_they_are_the_choice_for_each_value(self):
+        drawn = random.Random(support.seeds.seed(54))
+        chosen = unused = 0
+        for _ in range(600):
+            count = drawn.randrange(1, 4)
+            overloads = [[drawn.choice("bBiLld") for _ in range(count)] for _ in range(drawn.randrange(2, 5))]
+            ranges = [tuple(sorted(drawn.choices(self.ENDS, k=2))) for _ in range(count)]
+            kinds = [Kind("INT", each) for each in ranges]
+            many = Overloads(overloads, functools.partial(rank_of_kind, False))
+            made = many.steps(kinds, ranges)
+            possible = {step.overload: step.fits for step in made if False not in step.fits}
+            self.assertLessEqual({step.overload for step in made.reachable}, {*possible})
+            first = many.steps(kinds, ranges, 1)
+            left = {step.overload for step in made.reachable}
+            for values in itertools.product(*([each for each in self.ENDS if low <= each <= high] for low, high in ranges)):
+                try:
+                    wanted = matrix_choice.choose(overloads, values)
+                except matrix_choice.NoOverload:
+                    self.assertFalse([step for step in made if all(step.fits)], (overloads, ranges, values))
+                    continue
+                chosen += 1
+                left.discard(wanted)
+                self.assertIn(wanted, [step.overload for step in many.reachable(made, ranges)], (overloads, ranges, values))
+                self.assertIn(wanted, [*(step.overload for step in first), *many.after(kinds, first)])
+                if all(possible[wanted]):
+                    self.assertIs(made[-1].fits, possible[wanted])
+            unused += len(left)
+        self.assertGreater(chosen, 5000)
+        self.assertLess(unused, 20)  # a step that no value takes only makes a sink refuse more
 
 
 class Wrappers(unittest.TestCase):

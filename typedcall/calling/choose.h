@@ -51,7 +51,7 @@ class overloads {
   }
 
   /// Call this instead of prepare() if the arguments will always have the same kinds. `all` must be
-  /// in the order of each_in_order() for arguments of these kinds.
+  /// in the order of each_best() for arguments of these kinds.
   void prepare_in_order() {
     find_alone();
     is_in_order_ = true;
@@ -88,12 +88,16 @@ class overloads {
     return walk(arguments, count, values);
   }
 
-  /// Calls `visit` for each overload that suits the arguments, best first, until `visit` returns
-  /// false.
-  template <class Visit>
-  void each_in_order(const given *arguments, std::size_t count, const Visit &visit) const {
-    std::vector<unsigned char> ranks(all.size() * (count + 1));
-    each_in_order(arguments, count, ranks.data(), visit);
+  /// Stores the worst rank of each overload, and a row with the rank of each argument if it suits.
+  void rank(const given *arguments, std::size_t count, unsigned char *worst,
+            unsigned char *ranks) const {
+    for (const entry &each : all) {
+      *worst = static_cast<unsigned char>(worst_of(each, arguments, count));
+      for (std::size_t i = 0; *worst != PyNativeRank_NONE && i < count; ++i) {
+        ranks[i] = static_cast<unsigned char>(rank_of(arguments[i], each.parameters[i]));
+      }
+      ++worst, ranks += count;
+    }
   }
 
  private:
@@ -168,21 +172,6 @@ class overloads {
     return nullptr;
   }
 
-  template <class Visit>
-  void each_in_order(const given *arguments, std::size_t count, unsigned char *ranks,
-                     const Visit &visit) const {
-    unsigned char *worst = ranks, *row = ranks + all.size();
-    for (const entry &each : all) {
-      *worst = static_cast<unsigned char>(worst_of(each, arguments, count));
-      for (std::size_t i = 0; *worst != PyNativeRank_NONE && i < count; ++i) {
-        row[i] = static_cast<unsigned char>(rank_of(arguments[i], each.parameters[i]));
-      }
-      ++worst, row += count;
-    }
-    each_best(ranks, ranks + all.size(), all.size(), count,
-              [&](std::size_t at) { return visit(all[at]); });
-  }
-
   // Tries the overloads, best first, until one of them takes the values or Python must decide.
   TYPEDCALL_OUT_OF_LINE const entry *walk(const given *arguments, std::size_t count,
                                           native_value *values) const {
@@ -190,8 +179,11 @@ class overloads {
     const entry *found = nullptr;
     positions too_large;
     if (all.size() > kMost) return nullptr;
-    auto *const ranks = TYPEDCALL_INTERNAL_ON_STACK(unsigned char, all.size() * (count + 1));
-    each_in_order(arguments, count, ranks, [&](const entry &each) {
+    auto *const worst = TYPEDCALL_INTERNAL_ON_STACK(unsigned char, all.size() * (count + 1));
+    unsigned char *const ranks = worst + all.size();
+    rank(arguments, count, worst, ranks);
+    each_best(worst, ranks, all.size(), count, [&](std::size_t at) {
+      const entry &each = all[at];
       if (!each.is_here()) return false;
       const taken how = attempt(each, arguments, count, values, &too_large);
       if (how == taken::yes) found = &each;

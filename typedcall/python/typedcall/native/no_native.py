@@ -10,7 +10,7 @@ import sys
 from typing import Any
 
 __all__ = ["ABI_MASK", "CASTINGS", "FLAGS", "HANDLED", "MANDATORY_MASK", "PLACES", "TYPE_CODES", "WHY_NOTHING", "TypedFunction", "answers",
-           "are_equivalent", "describe", "entries", "find", "in_order", "kept_by", "kind_of", "parse_signature", "rank", "select", "tag", "untag"]
+           "are_equivalent", "common_result", "describe", "entries", "find", "kept_by", "kind_of", "parse_signature", "plan", "rank", "select", "tag", "untag"]
 
 #: The reason why no function has entries.
 WHY_NOTHING = ("this installation of typedcall has no extension module, as wheels for 64-bit Linux have (this is "
@@ -227,7 +227,12 @@ def kind_of(object: Any, /) -> str:
     raise TypeError(WHY_NOTHING)
 
 
-def in_order(columns: tuple[bytes, ...], rows: int, most: int, /) -> list[int]:
+def plan(codes: bytes, columns: tuple[bytes, ...], ranges: Any, rows: int, most: int, /) -> Any:
+    """Always raises TypeError."""
+    raise TypeError(WHY_NOTHING)
+
+
+def common_result(codes: bytes, /) -> str | None:
     """Always raises TypeError."""
     raise TypeError(WHY_NOTHING)
 

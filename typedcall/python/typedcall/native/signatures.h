@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
+#include <utility>
 #include <vector>
 
 #include "typedcall/convert/kind_of.h"
@@ -197,32 +198,101 @@ inline const char *kind_of(PyObject *object) {
   return kind_names[typedcall::internal::kind_of(object)];
 }
 
-inline PyObject *in_order(PyObject *columns, std::size_t rows, std::size_t most) {
+/// Reads a Python int. All ints beyond 64 bits on one side become the same. On failure, returns
+/// false with an exception set.
+inline bool read(PyObject *number, calling::wide_int *to) {
+  int overflow;
+  *to = PyLong_AsLongLongAndOverflow(number, &overflow);
+  if (overflow < 0) *to = calling::wide_int{INT64_MIN} - 1;
+  if (overflow > 0) *to = PyLong_AsUnsignedLongLong(number);
+  if (PyErr_Occurred() == nullptr) return true;
+  if (overflow <= 0) return false;
+  PyErr_Clear();
+  *to = calling::wide_int{UINT64_MAX} + 1;
+  return true;
+}
+
+/// Returns the bytes of an object, or null with an exception set if it has another size.
+inline const unsigned char *bytes_of(PyObject *object, std::size_t wanted) {
+  char *bytes;
+  Py_ssize_t size;
+  if (object == nullptr || PyBytes_AsStringAndSize(object, &bytes, &size) < 0) return nullptr;
+  if (static_cast<std::size_t>(size) == wanted) return reinterpret_cast<unsigned char *>(bytes);
+  PyErr_Format(PyExc_ValueError, "%zd bytes, not %zu", size, wanted);
+  return nullptr;
+}
+
+/// Returns [(overload, fits, is reachable)] and the overloads that may follow.
+inline PyObject *plan(PyObject *codes, PyObject *columns, PyObject *ranges, std::size_t rows,
+                      std::size_t most) {
   if (!PyTuple_Check(columns)) return PyErr_Format(PyExc_TypeError, "columns must be a tuple");
   const auto count = static_cast<std::size_t>(PyTuple_GET_SIZE(columns));
+  const unsigned char *const all_codes = bytes_of(codes, rows * count);
+  if (all_codes == nullptr) return nullptr;
+  std::vector<PyNativeType> types;
+  for (std::size_t i = 0; i < rows * count; ++i) {
+    if (all_codes[i] >= PyNativeType_COUNT) return PyErr_Format(PyExc_ValueError, "no such code");
+    types.push_back({all_codes[i], 0});
+  }
   std::vector<unsigned char> worst(rows), ranks(rows * count);
+  std::vector<calling::int_range> limits(count);
   for (std::size_t i = 0; i < count; ++i) {
-    char *column;
-    Py_ssize_t size;
-    PyObject *const bytes = PyTuple_GET_ITEM(columns, static_cast<Py_ssize_t>(i));
-    if (PyBytes_AsStringAndSize(bytes, &column, &size) < 0) return nullptr;
-    if (static_cast<std::size_t>(size) != rows) {
-      return PyErr_Format(PyExc_ValueError, "a column has %zd ranks", size);
+    const auto at = static_cast<Py_ssize_t>(i);
+    const unsigned char *const column = bytes_of(PyTuple_GetItem(columns, at), rows);
+    const object_ref low_and_high = object_ref::steal(PySequence_GetItem(ranges, at));
+    if (low_and_high && !PyTuple_Check(low_and_high.get())) {
+      return PyErr_Format(PyExc_TypeError, "a range must be a tuple");
+    }
+    PyObject *low, *high;
+    if (column == nullptr || !low_and_high ||
+        !PyArg_ParseTuple(low_and_high.get(), "OO", &low, &high) || !read(low, &limits[i].low) ||
+        !read(high, &limits[i].high)) {
+      return nullptr;
     }
     for (std::size_t row = 0; row < rows; ++row) {
-      const unsigned char rank =
-          std::min<unsigned char>(static_cast<unsigned char>(column[row]), PyNativeRank_NONE);
+      const unsigned char rank = std::min<unsigned char>(column[row], PyNativeRank_NONE);
       worst[row] = std::max(worst[row], ranks[row * count + i] = rank);
     }
   }
-  object_ref numbers = object_ref::steal(PyList_New(0));
-  if (!numbers || most == 0) return numbers.release();
-  calling::each_best(worst.data(), ranks.data(), rows, count, [&](std::size_t row) {
-    const object_ref number = object_ref::steal(PyLong_FromSize_t(row));
-    if (!number || PyList_Append(numbers.get(), number.get()) < 0) numbers.reset();
-    return numbers && --most != 0;
-  });
-  return numbers.release();
+  const calling::plan made(types.data(), worst.data(), ranks.data(), rows, std::move(limits), most);
+  const object_ref steps = object_ref::steal(PyList_New(0)),
+                   later = object_ref::steal(PyList_New(0));
+  const auto add_to = [](const object_ref &list, PyObject *item) {
+    const object_ref owned = object_ref::steal(item);
+    return list && owned && PyList_Append(list.get(), owned.get()) == 0;
+  };
+  for (const calling::step &each : made.steps) {
+    const object_ref fits = object_ref::steal(PyList_New(0));
+    for (const calling::fit fit : each.fits) {
+      PyObject *const how = fit == calling::fit::depends ? Py_None
+                            : fit == calling::fit::yes   ? Py_True
+                                                         : Py_False;
+      if (!fits || PyList_Append(fits.get(), how) < 0) return nullptr;
+    }
+    if (!fits ||
+        !add_to(steps, Py_BuildValue("nOO", static_cast<Py_ssize_t>(each.overload), fits.get(),
+                                     each.is_reachable ? Py_True : Py_False))) {
+      return nullptr;
+    }
+  }
+  for (const std::size_t each : made.later) {
+    if (!add_to(later, PyLong_FromSize_t(each))) return nullptr;
+  }
+  return steps && later ? PyTuple_Pack(2, steps.get(), later.get()) : nullptr;
+}
+
+/// Returns the letters of the type for results of all these types, or None.
+inline PyObject *common_result(PyObject *codes) {
+  char *bytes;
+  Py_ssize_t size;
+  if (PyBytes_AsStringAndSize(codes, &bytes, &size) < 0) return nullptr;
+  PyNativeType all = {PyNativeType_VOID, 0};
+  for (Py_ssize_t i = 0; i < size; ++i) {
+    const auto code = static_cast<unsigned char>(bytes[i]);
+    if (code >= PyNativeType_COUNT) return PyErr_Format(PyExc_ValueError, "no such code");
+    if (!calling::add_result(&all, {code, 0})) Py_RETURN_NONE;
+  }
+  return letters_of(all);
 }
 
 inline bool are_equivalent(const char *one, const char *other) {
@@ -234,37 +304,43 @@ inline bool answers(const char *offered, const char *asked) {
 }
 
 /// The rows of these functions in both modules' method_table.
-#define TYPEDCALL_PYTHON_SIGNATURE_METHODS                                                       \
-  def<typedcall::python::parse_signature>(                                                       \
-      "parse_signature", positional("signature"),                                                \
-      "'d*kl->d' as (['d', '*kl'], 'd'): the types that Python passes and gets. ValueError, "    \
-      "with the position, if the signature is invalid; TypeError if it is not a str."),          \
-      def<typedcall::python::describe>(                                                          \
-          "describe", positional("signature"), positional("flags"),                              \
-          "An entry as Python sees it, from typedcall/entry_view.h: letters of arguments and "   \
-          "of its result; is_usable, reports, may_raise and may_fall_back; thread state; mask, " \
-          "expected and is_value_if_equal of the comparison after the call. The value of a "     \
-          "function that returns a status or falls back is at "                                  \
-          "its place, not among the arguments."),                                                \
-      def<typedcall::python::rank>(                                                              \
-          "rank", positional("kind"), positional("letters"),                                     \
-          "How well a value of a kind in KINDS suits a parameter, 0 being best; None if it "     \
-          "does not. Not for pointers and buffers, which are tried."),                           \
-      def<typedcall::python::kind_of>(                                                           \
-          "kind_of", positional("object"),                                                       \
-          "The kind of an object, from typedcall/overload_choice.h. Runs no Python code. An "    \
-          "object with nothing but `__complex__` is OTHER."),                                    \
-      def<typedcall::python::in_order>(                                                          \
-          "in_order", positional("columns"), positional("rows"), positional("most"),             \
-          "The indices of the first `most` overloads that Python tries, in its order. Each "     \
-          "column has the ranks of one argument, a byte for each of the `rows` overloads; 255 "  \
-          "if the overload does not accept it."),                                                \
-      def<typedcall::python::are_equivalent>(                                                    \
-          "are_equivalent", positional("one"), positional("other"),                              \
-          "True if two signatures differ only in names of integers (`l` and `q`)."),             \
-      def<typedcall::python::answers>(                                                           \
-          "answers", positional("offered"), positional("asked"),                                 \
-          "True if the offered function can be called as the requested one: the signatures are " \
+#define TYPEDCALL_PYTHON_SIGNATURE_METHODS                                                         \
+  def<typedcall::python::parse_signature>(                                                         \
+      "parse_signature", positional("signature"),                                                  \
+      "'d*kl->d' as (['d', '*kl'], 'd'): the types that Python passes and gets. ValueError, "      \
+      "with the position, if the signature is invalid; TypeError if it is not a str."),            \
+      def<typedcall::python::describe>(                                                            \
+          "describe", positional("signature"), positional("flags"),                                \
+          "An entry as Python sees it, from typedcall/entry_view.h: letters of arguments and "     \
+          "of its result; is_usable, reports, may_raise and may_fall_back; thread state; mask, "   \
+          "expected and is_value_if_equal of the comparison after the call. The value of a "       \
+          "function that returns a status or falls back is at its place, not among the "           \
+          "arguments."),                                                                           \
+      def<typedcall::python::rank>(                                                                \
+          "rank", positional("kind"), positional("letters"),                                       \
+          "How well a value of a kind in KINDS suits a parameter, 0 being best; None if it "       \
+          "does not. Not for pointers and buffers, which are tried."),                             \
+      def<typedcall::python::kind_of>(                                                             \
+          "kind_of", positional("object"),                                                         \
+          "The kind of an object, from typedcall/overload_choice.h. Runs no Python code. An "      \
+          "object with nothing but `__complex__` is OTHER."),                                      \
+      def<typedcall::python::plan>(                                                                \
+          "plan", positional("codes"), positional("columns"), positional("ranges"),                \
+          positional("rows"), positional("most"),                                                  \
+          "The first `most` overloads that a call may try: (index, whether each argument fits, "   \
+          "whether values choose it); and the indices of those that may follow. `codes` has a "    \
+          "byte "                                                                                  \
+          "for each parameter of each of the `rows` overloads, its place in TYPE_CODES. A column " \
+          "has the ranks of one argument for the overloads; 255 if it does not suit."),            \
+      def<typedcall::python::common_result>(                                                       \
+          "common_result", positional("codes"),                                                    \
+          "The letters of the type of an array for results of these types, or None."),             \
+      def<typedcall::python::are_equivalent>(                                                      \
+          "are_equivalent", positional("one"), positional("other"),                                \
+          "True if two signatures differ only in names of integers (`l` and `q`)."),               \
+      def<typedcall::python::answers>(                                                             \
+          "answers", positional("offered"), positional("asked"),                                   \
+          "True if the offered function can be called as the requested one: the signatures are "   \
           "equivalent, but its arguments may have more const, and its result less.")
 
 }  // namespace typedcall::python

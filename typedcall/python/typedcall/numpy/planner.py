@@ -11,8 +11,8 @@ from typing import Any, Callable, NamedTuple
 from typedcall.calling.choose import rows_to_rank
 from typedcall.numpy.gufuncs import MOST_WIDE_LOOPS, TRUTHS, RowLoop
 from typedcall.numpy.loop_order import in_order
-from typedcall.record.choice import Kind, Overloads, Step, rank_of_kind
-from typedcall.record.codes import CODES, describe, kind_of, letters_for, range_of
+from typedcall.record.choice import Kind, Overloads, Plan, rank_of_kind
+from typedcall.record.codes import CODES, common_result, describe, kind_of, letters_for, range_of
 from typedcall.record.records import Entry
 from typedcall.sources.numpy_ import dtype_of
 from typedcall.tools.foreign import few
@@ -160,12 +160,9 @@ def _result(candidates: list[str], own: str | None) -> str:
     result, or NumPy's type for a Python result if another overload has a wider result. The loop itself detects results
     that do not fit."""
     wide = list(map(_wide_result, candidates))
-    made = "l" if set(wide) == {"l", "L"} else wide[0]
-    if own is None:
-        return made
-    kinds = {kind_of(own), kind_of(made)}
-    is_right = len(kinds) == 1 or kinds == {"signed", "unsigned"}
-    return own if is_right and CODES[own].size >= max([CODES[each].size for each in candidates]) else made
+    made = common_result(wide) or wide[0]
+    is_right = own is not None and common_result([own, made])
+    return own if own and is_right and CODES[own].size >= max([CODES[each].size for each in candidates]) else made
 
 
 @functools.cache
@@ -225,7 +222,7 @@ class Planner:
         order = {id(entry): at for at, entry in enumerate(self._entries)}
         return in_order(sorted(loops, key=lambda loop: order[id(loop.entry)]))
 
-    def _steps(self, given: tuple[str, ...]) -> list[Step]:
+    def _steps(self, given: tuple[str, ...]) -> Plan:
         return self._overloads.steps(list(given), _ranges(given), self._most)
 
     def loop(self, given: tuple[str, ...]) -> Loop | None:
@@ -236,7 +233,7 @@ class Planner:
             return None
         tried = [self._among[step.overload][0] for step in steps]
         first, own = self._by_row.get(tried[0]), self._own.get(given)
-        possible = self._overloads.reachable(steps, _ranges(given)) or steps[:1]
+        possible = steps.reachable or steps[:1]
         # Results of Python may not fit the array. They raise then.
         called = [step for step in possible if self._among[step.overload][0] in self._by_row]
         results = [self._results[step.overload] for step in called or possible]
@@ -248,16 +245,12 @@ class Planner:
                 return Loop(first, tuple(arguments) + (result,))
         else:
             inputs = [_NARROWER.get(each, each) for each in given]
-            if self._most is not None and not all(steps[-1].fits):
-                # Not all steps are known, so Python may choose any overload that is not excluded.
-                later = self._overloads.after(list(given), steps)
-                results += dict.fromkeys([self._results[at] for at in later if self._among[at][0] in self._by_row])
+            results += dict.fromkeys([self._results[at] for at in steps.later if self._among[at][0] in self._by_row])
         numbers = [each for each in results if has_dtype(each)]
         if not numbers:
             return None
-        is_mixed = len(set(map(_whole_kind, numbers))) > 1
         return Loop(first or self._entries[0], (*inputs, _result(numbers, own and own.letters[-1])), True,
-                    first is None, tuple(dict.fromkeys(numbers)) if is_mixed else ())
+                    first is None, () if common_result(numbers) else tuple(dict.fromkeys(numbers)))
 
     @staticmethod
     def _checked(given: tuple[str, ...], loop: Loop | None) -> Loop:

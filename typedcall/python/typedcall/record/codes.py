@@ -15,8 +15,8 @@ except ModuleNotFoundError as error:  # an existing module that cannot be loaded
 
 __all__ = [
     "ABI_MASK", "CASTINGS", "CODES", "Code", "FLAGS", "HANDLED", "MANDATORY_MASK", "PLACES", "WHY_NOTHING", "answers", "are_equivalent",
-    "c_letters", "describe", "has_error_value", "in_order", "is_buffer", "is_const", "is_place", "kind_of", "kind_of_object", "letters_for",
-    "parse_signature", "pointee", "range_of", "rank", "type_of",
+    "bytes_of", "c_letters", "common_result", "describe", "has_error_value", "is_buffer", "is_const", "is_place", "kind_of", "kind_of_object", "letters_for",
+    "parse_signature", "plan", "pointee", "range_of", "rank", "type_of",
 ]
 
 #: The reason why no function has entries without the extension module. Empty if the module is installed.
@@ -34,7 +34,7 @@ TYPE_CODES = _native.TYPE_CODES
 answers = _native.answers
 are_equivalent = _native.are_equivalent
 describe = _native.describe
-in_order = _native.in_order
+plan = _native.plan
 rank = _native.rank
 #: The kind of an object, from typedcall/overload_choice.h.
 kind_of_object = _native.kind_of
@@ -72,6 +72,7 @@ CODES: dict[str, Code] = {
     for letters, c_type, kind, size, alignment, raises in TYPE_CODES
 }
 
+_NUMBERS = {letters: number for number, letters in enumerate(CODES)}
 _BY_SIZE: dict[tuple[str, int], str] = {}
 for _code in CODES.values():
     # "l" comes before "q" and "n", which have the same width on LP64.
@@ -128,6 +129,17 @@ def c_letters(arguments: list[str]) -> list[str]:
 def has_error_value(result: str) -> bool:
     """Returns Code.has_error_value for the code of a result."""
     return result.startswith("&") or CODES[result].has_error_value
+
+
+def bytes_of(letters: list[str]) -> bytes:
+    """Returns the codes of types as numbers. Pointers and buffers count as addresses."""
+    return bytes([_NUMBERS.get(each, _NUMBERS["P"]) for each in letters])
+
+
+def common_result(results: list[str]) -> str | None:
+    """Returns the code of a type for results of all these types: the narrowest that holds all ints, or else "l", of which
+    some may not fit. Returns None if they are of several kinds."""
+    return _native.common_result(bytes_of(results))
 
 
 def range_of(letters: str) -> tuple[int, int]:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from typedcall.calling.choose import extension_of, is_alone, offered, rows_to_rank, usable
 from typedcall.record.choice import Kind, steps_of_kinds
-from typedcall.record.codes import CODES, describe, kind_of, letters_for
+from typedcall.record.codes import CODES, common_result, describe, kind_of, letters_for
 from typedcall.record.records import Entry, Flags
 from typedcall.tools.foreign import few, name_of
 from typedcall.tools.locks import RenewedLock
@@ -148,21 +148,20 @@ def _choose(f: Any, overloads: list[_Overload], given: list[Any]) -> tuple[_Over
     for each in possible:
         if each.number < 0:
             raise TypeError(f"{name_of(f)} has '{each.signature}' for some of these values, which JAX cannot call")
-    return possible[0], _result(f, possible), completed[tried[0].overload][1]
+    called = [completed[step.overload][0] for step in tried.reachable]
+    return possible[0], _result(f, called or possible), completed[tried[0].overload][1]
 
 
 def _result(f: Any, possible: list[_Overload]) -> Any:
     """Returns an array type that can hold the results of all these overloads."""
     import numpy
 
-    made = numpy.result_type(*[_dtype(each.result) for each in possible])
-    kinds = {"signed": "int", "unsigned": "int"}
-    known = {kinds.get(kind_of(each.result), kind_of(each.result)) for each in possible}
-    if len(known) > 1 or made.kind == "f" and "floating" not in known:
+    made = common_result([each.result for each in possible])
+    if made is None:
         which = few([f"'{each.signature}'" for each in possible], " or ")
         raise TypeError(f"{name_of(f)} has results of several types for such arrays, and the value of an "
                         f"argument decides which: {which}")
-    return made
+    return numpy.dtype(_dtype(made))
 
 
 def _exact(value: Any, array: Any) -> Any:

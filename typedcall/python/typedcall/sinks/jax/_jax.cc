@@ -105,7 +105,7 @@ struct xla_end {
   }
   void detached(const char *why) { stop(why); }
   void misfit(PyNativeType) {
-    stop("OverflowError: a result needs JAX's 64 bits (jax_enable_x64)");
+    stop("OverflowError: a result does not fit its array; JAX may need its 64 bits");
   }
   bool has_stopped() const { return is_over; }
 

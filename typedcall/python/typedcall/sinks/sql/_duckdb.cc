@@ -81,17 +81,16 @@ TYPEDCALL_RARE const char *add_all(handle database, order *wanted) {
 /// set.
 TYPEDCALL_RARE bool add_function(order *wanted, std::unique_ptr<function> made,
                                  const overloads &all, PyObject *rows) {
-  const auto suiting = duckdb::suiting(all, made->types);
-  const auto found = duckdb::reachable(suiting);
-  for (const entry *each : found.size() == 1 ? found : suiting) {
+  auto [tried, chosen] = duckdb::planned(all, made->types);
+  for (const entry *each : chosen.size() == 1 ? chosen : tried) {
     made->functions.all.push_back(*each);
   }
   made->functions.prepare_in_order();
-  made->plan(found, all);
+  made->plan(chosen, all);
   entry_row from;
   const bool is_right =
-      found.size() != 1 ||
-      (from.read(PyTuple_GET_ITEM(rows, found[0] - all.all.data())) && made->look_for_loop(from));
+      chosen.size() != 1 ||
+      (from.read(PyTuple_GET_ITEM(rows, chosen[0] - all.all.data())) && made->look_for_loop(from));
   wanted->functions.push_back(std::move(made));
   return is_right;
 }

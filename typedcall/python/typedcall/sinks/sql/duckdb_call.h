@@ -30,15 +30,18 @@ struct function {
   /// `chosen` are the functions that values may choose. If there are none, the Python function is
   /// called, and `all` determines the result type.
   TYPEDCALL_RARE void plan(const std::vector<const entry *> &chosen, const overloads &all) {
+    PyNativeType type =
+        result.type;  // that of the first functions, if results are of several kinds
     for (const entry &each : all.all) {
       const bool is_asked = each.is_here() && each.parameters.size() == types.size();
-      if (chosen.empty() && is_asked) result = common(result, each.result);
+      if (chosen.empty() && is_asked) calling::add_result(&type, each.result.type);
     }
     for (const entry *each : chosen) {
-      result = common(result, each->result);
+      calling::add_result(&type, each->result.type);
       is_attached |= PyNativeView_Internal_IsAttached(each->view.thread_state);
       is_detached |= PyNativeView_Internal_IsDetached(each->view.thread_state);
     }
+    result = value_type(type);
     for (const entry &each : functions.all) is_result &= type_of(each.result) == type_of(result);
   }
 

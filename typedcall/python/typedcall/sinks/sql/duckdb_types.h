@@ -6,12 +6,14 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 #include <vector>
 
 namespace typedcall::python::duckdb {
 
 using calling::entry;
 using calling::given;
+using calling::int_range;
 using calling::overloads;
 
 /// DuckDB's enum `duckdb_type`, whose values never change.
@@ -30,7 +32,9 @@ enum sql_type : int {
   HUGEINT = 16,
   VARCHAR,
   BLOB,
+  DECIMAL,
   UHUGEINT = 32,
+  ANY = 34,
   SQLNULL = 36,
 };
 using sql_types = std::vector<sql_type>;
@@ -56,17 +60,21 @@ inline sql_type type_of(const value_type &type) {
   }
 }
 
-inline bool is_integer(sql_type type) {
+constexpr bool is_integer(sql_type type) {
   return (type >= TINYINT && type <= UBIGINT) || type == HUGEINT || type == UHUGEINT;
+}
+
+/// Returns the ints of an SQL type.
+constexpr int_range range_of(sql_type type) {
+  constexpr calling::wide_int kBeyond = calling::wide_int{1} << 64;
+  if (type == HUGEINT || type == UHUGEINT) return {type == HUGEINT ? -kBeyond : 0, kBeyond};
+  if (!is_integer(type)) return {0, 1};
+  return int_range::of(type <= BIGINT, std::size_t{1} << ((type - TINYINT) % 4));
 }
 
 /// True if the integer type `all` can hold every value of `some`.
 constexpr bool includes(sql_type all, sql_type some) {
-  const bool is_signed = all <= BIGINT;
-  const int size = all - (is_signed ? TINYINT : UTINYINT);
-  if (some > UBIGINT) return false;
-  if (some <= BIGINT) return is_signed && size >= some - TINYINT;
-  return is_signed ? size > some - UTINYINT : size >= some - UTINYINT;
+  return is_integer(some) && range_of(all).includes(range_of(some));
 }
 
 /// True if a column of type `from` is converted for a parameter of type `to`. Without this, DuckDB
@@ -79,13 +87,6 @@ constexpr bool is_converted(sql_type from, sql_type to) {
   return from == BIGINT || (to != BIGINT && includes(to, from));
 }
 
-/// True if a C function that accepts some values of the SQL type accepts all of them. A text with a
-/// NUL goes to the Python function instead.
-inline bool holds_all(const value_type &wanted, sql_type type) {
-  if (wanted.is_integer) return !is_integer(type) || includes(type_of(wanted), type);
-  return type != HUGEINT && type != UHUGEINT;
-}
-
 /// Returns a value of the SQL type, for ranking.
 inline given any_of(sql_type type) {
   if (type == BOOLEAN) return given::boolean(false);
@@ -94,61 +95,23 @@ inline given any_of(sql_type type) {
   return type == BLOB ? given::bytes("", 0) : given::integer(0);
 }
 
-/// Returns the entries that accept values of these types, best first. Stops at the first that
-/// cannot be called here or accepts all values. If no entry accepts a value, the Python function is
-/// called.
-TYPEDCALL_RARE inline std::vector<const entry *> suiting(const overloads &functions,
-                                                         const sql_types &types) {
-  std::vector<const entry *> found;
+/// Returns the entries that the engine may try for values of these types, in order, and those of
+/// them that some value chooses. If no entry accepts a value, the Python function is called.
+TYPEDCALL_RARE inline auto planned(const overloads &functions, const sql_types &types) {
   std::vector<given> values;
-  for (const sql_type type : types) values.push_back(any_of(type));
-  functions.each_in_order(values.data(), values.size(), [&](const entry &one) {
-    if (!one.is_here()) return false;
-    found.push_back(&one);
-    for (std::size_t i = 0; i < types.size(); ++i) {
-      if (!holds_all(one.parameters[i], types[i])) return true;
-      // An int that was too large for an earlier entry must not become a float.
-      const bool may_be_skipped =
-          one.parameters[i].loses_digits &&
-          std::any_of(found.begin(), found.end(), [&](const entry *before) {
-            return before->parameters[i].is_integer && !holds_all(before->parameters[i], types[i]);
-          });
-      if (may_be_skipped) return true;
-    }
-    return false;
-  });
-  return found;
-}
-
-/// Returns those entries of suiting() that some value may choose.
-TYPEDCALL_RARE inline std::vector<const entry *> reachable(
-    const std::vector<const entry *> &in_order) {
-  const auto takes_more = [](const entry &one, const entry &before) {
-    for (std::size_t i = 0; i < one.parameters.size(); ++i) {
-      const value_type &mine = one.parameters[i], &others = before.parameters[i];
-      const bool is_less =
-          others.loses_digits || (others.is_integer && !includes(type_of(others), type_of(mine)));
-      if (mine.is_integer && is_less) return true;
-    }
-    return false;
-  };
-  std::vector<const entry *> found;
-  for (const entry *one : in_order) {
-    const bool is_first = std::all_of(
-        found.begin(), found.end(), [&](const entry *before) { return takes_more(*one, *before); });
-    if (is_first) found.push_back(one);
+  std::vector<int_range> ranges;
+  for (const sql_type type : types) {
+    values.push_back(any_of(type));
+    ranges.push_back(range_of(type));
   }
-  return found;
-}
-
-/// Returns a type that can hold results of both types, or else the first type.
-inline value_type common(const value_type &one, const value_type &other) {
-  const bool are_floating =
-      one.kind == PyNativeKind_FLOATING && other.kind == PyNativeKind_FLOATING;
-  if (one.kind == PyNativeKind_VOID || (are_floating && other.is_double)) return other;
-  if (!one.is_integer || !other.is_integer || includes(type_of(one), type_of(other))) return one;
-  if (includes(type_of(other), type_of(one))) return other;
-  return value_type(PyNativeType{PyNativeType_LONGLONG, 0});
+  std::pair<std::vector<const entry *>, std::vector<const entry *>> tried_and_chosen;
+  for (const calling::step &each : calling::plan_of(functions, values, ranges).steps) {
+    const entry *const one = &functions.all[each.overload];
+    if (!one->is_here()) break;
+    tried_and_chosen.first.push_back(one);
+    if (each.is_reachable) tried_and_chosen.second.push_back(one);
+  }
+  return tried_and_chosen;
 }
 
 /// The SQL types that are registered for one argument. DuckDB casts any other type to one of the
@@ -233,9 +196,8 @@ TYPEDCALL_RARE inline std::vector<sql_types> lists_of(const overloads &functions
       own.back().push_back(type_of(type));
     }
   }
-  for (int level = argument_types::kLevels; level-- > 0 && found.empty();) {
-    found = combined(arguments, level);
-  }
+  int level = argument_types::kLevels;
+  while (level-- > 0 && found.empty()) found = combined(arguments, level);
   // If the entries' own types were also registered, DuckDB could cast to another kind, because that
   // costs less than two casts to BIGINT.
   if (ranked > 1 && !found.empty()) return found;
