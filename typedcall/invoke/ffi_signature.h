@@ -121,8 +121,10 @@ class ffi_signature {
     prepared &call = *made.prepared_;
     const PyNativePassing passed = PyNativeType_Passing(parsed.result);
     call.result_size = PyNativeType_Size(parsed.result);
-    call.narrow = (passed == PyNativePassing_SIGNED || passed == PyNativePassing_UNSIGNED) &&
-                  call.result_size < sizeof(ffi_arg);
+    const bool is_integer = passed == PyNativePassing_SIGNED || passed == PyNativePassing_UNSIGNED;
+    const std::size_t stored =
+        is_integer ? sizeof(ffi_arg) : internal::ffi_type_of(parsed.result)->size;
+    call.narrow = call.result_size != 0 && call.result_size < stored;
     if (!call.prepare(parsed, takes_self)) {
       if (fault != nullptr) *fault = {std::strlen(signature), "libffi cannot call this signature"};
       return std::nullopt;
@@ -157,8 +159,8 @@ class ffi_signature {
 
   ffi_signature() = default;
 
-  // libffi widens integer results that are narrower than a register. Not inline, because gcc would
-  // warn about calls that pass a null `result`.
+  // libffi widens results that are narrower than a register or than its own type. Not inline,
+  // because gcc would warn about calls that pass a null `result`.
   TYPEDCALL_OUT_OF_LINE static void store_narrow(void *result, ffi_arg wide, std::size_t size) {
     const char *narrow = reinterpret_cast<const char *>(&wide);
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__

@@ -53,7 +53,7 @@ inline sql_type type_of(const value_type &type) {
     }
     case PyNativeKind_FLOATING:
       static_assert(internal::are_all_reals<float, double>(),
-                    "a vector has the elements of DOUBLE or FLOAT: convert others");
+                    "values of others are no elements of a vector: is_own, is_result, is_number");
       return type.is_double ? DOUBLE : FLOAT;
     default:
       return SQLNULL;
