@@ -218,6 +218,45 @@ class Pointers(Library):
 
         self.assertEqual((either(frozen, made, True), either(frozen, made, False)), (0.0, 1.0))
 
+    def test_a_variable_that_may_hold_a_read_only_array(self):
+        fill, first = map(self.tagged, ("void fill(double *out, int n)", "double first(const double *)"))
+        made, count = numpy.zeros(3), numpy.int32(3)
+
+        def pointers(x, which):
+            pointer = made.ctypes if which else x.ctypes
+            fill(pointer, count)
+
+        def other_order(x, which):
+            pointer = x.ctypes
+            if which:
+                pointer = made.ctypes
+            fill(pointer, count)
+
+        def arrays(x, which):
+            array = made if which else x
+            fill(array.ctypes, count)
+
+        def in_loop(x, which):
+            pointer = x.ctypes
+            for _ in range(2):
+                fill(pointer, count)
+                pointer = made.ctypes
+
+        for function in (pointers, other_order, arrays, in_loop):
+            with self.subTest(function):
+                self.assertIn("it is read-only, and '&d' is written to", self.refusal(function, numpy.zeros(3), 1))
+
+        @numba.njit
+        def reads(x, y, which):
+            pointer = y.ctypes
+            if which:
+                pointer = made.ctypes
+            fill(x.ctypes, count)
+            return first(pointer)
+
+        x = numpy.zeros(3)
+        self.assertEqual((reads(x, x, False), reads(x, x, True), x[2]), (1.0, 0.0, 3.0))
+
 
 class TurnedOff(unittest.TestCase):
     def test_pointers_have_numbas_types(self):

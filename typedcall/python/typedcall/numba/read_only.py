@@ -23,11 +23,12 @@ class ReadOnlyCTypes(types.ArrayCTypes):
         super().__init__(array)
         self.name: str = f"ReadOnlyArrayCTypes(dtype={self.dtype}, ndim={self.ndim})"
 
-    def can_convert_to(self, context: Any, other: Any) -> Any:
-        """Converts to Numba's type as well, so that a variable can hold either."""
-        if type(other) is types.ArrayCTypes and other.key == self.key:
-            return Conversion.safe
-        return super().can_convert_to(context, other)
+    def unify(self, context: Any, other: Any) -> Any:
+        """Returns this type for a variable that may also hold the `.ctypes` of a writable array."""
+        return self if type(other) is types.ArrayCTypes and other.key == self.key else None
+
+    def can_convert_from(self, context: Any, other: Any) -> Any:
+        return Conversion.safe if type(other) is types.ArrayCTypes and other.key == self.key else None
 
 
 # Cache files refer to this name.
@@ -48,6 +49,6 @@ def define() -> None:
     """Makes registrations that are needed only once per process."""
     register_model(ReadOnlyCTypes)(ArrayCTypesModel)
 
-    @lower_cast(ReadOnlyCTypes, types.ArrayCTypes)
+    @lower_cast(types.ArrayCTypes, ReadOnlyCTypes)
     def cast(context: Any, builder: Any, given: Any, own: Any, value: Any) -> Any:
         return value
