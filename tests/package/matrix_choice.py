@@ -1,5 +1,7 @@
 """The reference for every sink of the matrix: chooses an overload according to docs/ABI.md, 8.7 to 8.9. It must not use
 the package."""
+import contextlib
+import itertools
 
 EXACT, NEAR, SAFE, NONE = range(4)
 #: The limits of the integer types, keyed by letter.
@@ -84,6 +86,23 @@ def in_order(overloads, ranks):
         best = next(at for at in equals if not any(better(ranks[other], ranks[at]) for other in equals))
         yield best
         left.remove(best)
+
+
+def depends_on_values(overloads, results, arguments):
+    """Returns true if the result's type differs between values of the same types as these. A sink that knows only types
+    may then refuse the call. `results` are the letters of each overload's result."""
+    found = set()
+    for each in itertools.product(*map(_of_the_same_type, arguments)):
+        with contextlib.suppress(NoOverload):
+            found.add(results[choose(overloads, each)])
+    return len(found) > 1
+
+
+def _of_the_same_type(value):
+    """Returns values of a library's type for this one: every int is 64 bits wide."""
+    if type(value) is int:
+        return [value, 0, *(limit for letter in "bBhHiIl" for limit in LIMITS[letter])]
+    return [False, True] if type(value) is bool else [value]
 
 
 def choose(overloads, arguments):

@@ -5,8 +5,9 @@ from matrix_properties_calls import by_position, choice, defaults, equality, fal
 from matrix_properties_overlaps import overlaps
 from matrix_properties_processes import endings, interpreters, lifetimes, no_memory
 from matrix_properties_random import random_overloads
+from matrix_properties_states import states
 from matrix_properties_threads import holding, interrupts, threads
 
 PROPERTIES = {property_.__name__: property_ for property_ in (
-    choice, equality, native, raising, status, falling_back, texts, defaults, by_position, buffers, overlaps, threads, holding,
+    choice, equality, native, raising, status, falling_back, texts, defaults, by_position, states, buffers, overlaps, threads, holding,
     interrupts, lifetimes, no_memory, endings, interpreters, random_overloads)}

@@ -1,5 +1,6 @@
 """Sets of overloads of all types, and the calls that tell which overload a sink takes and what it passes. Every pair of
 codes is a set. Other sets are random, with a seed of their own. matrix_sets_choice.py is the reference."""
+import array
 import collections
 import ctypes
 import itertools
@@ -7,6 +8,7 @@ import pathlib
 import random
 import tempfile
 
+import matrix_made_up_sinks
 import matrix_sets_choice
 import support
 import typedcall
@@ -14,24 +16,31 @@ import typedcall
 support.module_only_if(not support.IS_PYPY, "the sinks are CPython's")
 
 CODES = "? b B h H i I l L q Q n N f d g Zf Zd Zg O s".split()
-_C_TYPES = dict(zip(CODES, (
+BUFFERS = "*s *kB *d *kd".split()
+_C_TYPES = dict(zip([*CODES, *BUFFERS], (
     "_Bool", "signed char", "unsigned char", "short", "unsigned short", "int", "unsigned", "long", "unsigned long", "long long",
     "unsigned long long", "ssize_t", "size_t", "float", "double", "long double", "float _Complex", "double _Complex",
-    "long double _Complex", "void *", "const char *")))
+    "long double _Complex", "void *", "const char *", "const char *", "const unsigned char *", "double *", "const double *")))
 #: The integer types of libraries, by name.
 INTS = {"int8": "b", "uint8": "B", "int16": "h", "uint16": "H", "int32": "i", "uint32": "I", "int64": "l", "uint64": "L"}
 #: The values of each type: those at which a conversion loses something.
 VALUES = {
     "bool": (False, True), "float32": (0.5, 2.0**24), "float64": (0.5, 0.1, 1e300, 2.0**53), "longdouble": (0.5, 2.0**53),
     "complex64": (0j, 1 + 2j), "complex128": (0.1 + 0j, 1 + 2j), "clongdouble": (1 + 2j,), "str": ("", "text", "a\0b"),
+    "bytes": (b"", b"text"), "doubles": (array.array("d", [0.5, 2.5]),), "const doubles": (memoryview(bytes(16)).cast("d"),),
     "numpy.float32": (0.5, 2.0**24), "numpy.complex64": (0j, 1 + 2j),
     "int128": (0, -1, 2**63 - 1, -2**63, 2**63 + 1, 2**64 - 1, 2**63 + 2**39 + 1, 2**70 + 1, -2**127),
     **{name: sorted({*limits, *(each for each in (0, 1, -1, 100, 2**24 + 1, 2**31, 2**53 + 1, 2**62 + 2**38 + 1, 2**63 + 1)
                                 if limits[0] <= each <= limits[1])})
        for name, limits in ((name, matrix_sets_choice.limits(letter)) for name, letter in INTS.items())}}
+#: A few values of each type, among them its limits, with which to ask whether a choice depends on the values.
+FEW = {name: [each for at, each in enumerate(values) if at in (0, len(values) - 1) or each in (0, 100)]
+       for name, values in VALUES.items()}
 _KINDS = {"bool": "bool", "float32": "C float", "float64": "float", "longdouble": "float", "complex64": "C complex",
-          "complex128": "complex", "clongdouble": "complex", "str": "str", "numpy.float32": "other float",
+          "complex128": "complex", "clongdouble": "complex", "str": "str", "bytes": "bytes", "doubles": "doubles", "const doubles": "const doubles", "numpy.float32": "other float",
           "numpy.complex64": "other complex"}
+#: The types that a sink can pass.
+_NUMBERS = frozenset("? b B h H i I l L q Q n N f d".split())
 #: Parts of the messages of sinks that have no function for the types of a call.
 _REFUSALS = ("depends on the value", "could not be safely coerced", "No function matches")
 #: The seed of the random sets, and the number of calls for each.
@@ -53,7 +62,7 @@ class Library:
         self.numbers = {each: number for number, each in enumerate(dict.fromkeys(wanted))}
         lines = ["#include <string.h>\n#include <sys/types.h>\nstruct { int which, calls; char arguments[4][32]; } record;"]
         for (letters, result), number in self.numbers.items():
-            given = ", ".join(f"{_C_TYPES[each]} a{at}" for at, each in enumerate(letters))
+            given = ", ".join(f"{_C_TYPES[each]} a{at}{f', ssize_t n{at}' * (each in BUFFERS)}" for at, each in enumerate(letters))
             lines.append(f"{_C_TYPES[result]} f{number}({given}) {{ "
                          f"{_stored(letters)}record.which = {number}; ++record.calls; return 1; }}")
         source, made = pathlib.Path(folder, "sets.c"), pathlib.Path(folder, "sets.so")
@@ -93,6 +102,7 @@ class Module:
 def _stored(letters):
     """Returns C code that stores the arguments."""
     parts = ("strncpy(record.arguments[{0}], a{0}, 31); " if each == "s" else
+             "memcpy(record.arguments[{0}], a{0}, n{0} * sizeof *a{0}); record.arguments[{0}][31] = n{0}; " if each in BUFFERS else
              "memcpy(record.arguments[{0}], &a{0}, sizeof a{0}); " for each in letters)
     return "memset(record.arguments, 0, sizeof record.arguments); " + "".join(part.format(at) for at, part in enumerate(parts))
 
@@ -117,13 +127,13 @@ class Set:
 def _family(prefix, overloads):
     """Names a set by its least usual type."""
     used = {letters for each, _ in overloads for letters in each}
-    kinds = (("O", {"O"}), ("a complex number", {"Zf", "Zd", "Zg"}), ("a text", {"s"}), ("g", {"g"}), ("f", {"f"}))
+    kinds = (("a buffer", {*BUFFERS}), ("O", {"O"}), ("a complex number", {"Zf", "Zd", "Zg"}), ("a text", {"s"}), ("g", {"g"}), ("f", {"f"}))
     return f"{prefix} with {next((name for name, codes in kinds if codes & used), 'ints, bools and d')}"
 
 
 def _with_results(letters, is_own):
     """Returns the overloads, with a result of the first argument's type or a long."""
-    return [(each, each[0] if is_own and each[0] not in "Os" else "l") for each in letters]
+    return [(each, each[0] if is_own and each[0][0] not in "Os*" else "l") for each in letters]
 
 
 def grids(types):
@@ -143,12 +153,12 @@ def pairs(types):
             yield Set(_family("pairs", overloads), overloads, calls)
 
 
-def drawn(types, count, seed=SEED):
-    """Yields random sets of two, three and four overloads with up to four arguments."""
+def drawn(types, count, seed=SEED, codes=CODES):
+    """Yields random sets of two, three and four overloads with up to four arguments of these types."""
     numbers = random.Random(seed)
     for _ in range(count):
         places = numbers.choice((1, 2, 2, 3, 3, 4))
-        columns = [numbers.sample(CODES, numbers.choice((2, 3))) for _ in range(places)]
+        columns = [numbers.sample(codes, numbers.choice((2, 3))) for _ in range(places)]
         wanted = min(numbers.choice((2, 3, 4)), 2**places)
         letters = dict.fromkeys(tuple(map(numbers.choice, columns)) for _ in range(40))
         letters = list(letters)[:wanted]
@@ -175,7 +185,7 @@ def given(name, value):
 class Ufunc:
     """Arrays of one element, so that NumPy knows their types."""
 
-    name, library = "ufunc", "numpy"
+    name, library, takes = "ufunc", "numpy", _NUMBERS | {"g", "Zf", "Zd", "Zg"}
     types = (*INTS, "bool", "float32", "float64", "longdouble", "complex64", "complex128", "clongdouble")
 
     def made(self, function):
@@ -186,7 +196,7 @@ class Ufunc:
 
 
 class DuckDb:
-    name, library = "duckdb", "duckdb"
+    name, library, takes = "duckdb", "duckdb", _NUMBERS | {"s"}
     columns = {"bool": "BOOLEAN", "int8": "TINYINT", "uint8": "UTINYINT", "int16": "SMALLINT", "uint16": "USMALLINT",
                "int32": "INTEGER", "uint32": "UINTEGER", "int64": "BIGINT", "uint64": "UBIGINT", "int128": "HUGEINT",
                "float64": "DOUBLE", "str": "VARCHAR"}
@@ -215,6 +225,7 @@ class DuckDb:
 
 class Sqlite:
     name, library, types, connection = "sqlite", "apsw", ("int64", "float64", "str"), None
+    takes = _NUMBERS | {"s"}
 
     def made(self, function):
         import apsw
@@ -232,6 +243,7 @@ class Sqlite:
 
 class TvmFfi:
     name, library, types = "tvm-ffi", "tvm_ffi", ("bool", "int64", "float64", "str")
+    takes = _NUMBERS | {"s"}
 
     def made(self, function):
         import typedcall.tvm_ffi
@@ -240,11 +252,24 @@ class TvmFfi:
         return lambda call: made(*(value for _, value in call))
 
 
+class MadeUp(matrix_made_up_sinks.MadeUpValues):
+    types = ("bool", "int64", "float64", "str", "bytes", "doubles", "const doubles")
+    takes = _NUMBERS | {"s", *BUFFERS}
+
+    def __init__(self):
+        self.setUp()
+
+    def made(self, function):
+        made = super().made(function)
+        return lambda call: made(*(value for _, value in call))
+
+
 class Wrapper:
     """The function that typedcall/provider.h makes. Its C code has no Python function to call."""
 
     name, library, types = "wrapper", "numpy", ("bool", "int128", "int64", "float64", "complex128", "str", "numpy.float32",
                                                 "numpy.complex64")
+    takes = frozenset(CODES)
 
     def functions(self, sets, folder):
         made = Module(sets, folder)
@@ -259,7 +284,7 @@ class Wrapper:
 
 #: Sinks that know types before the values, and sinks that have values.
 TYPE_SINKS = {sink.name: sink for sink in (Ufunc, DuckDb)}
-VALUE_SINKS = {sink.name: sink for sink in (Wrapper, Sqlite, TvmFfi)}
+VALUE_SINKS = {sink.name: sink for sink in (Wrapper, Sqlite, TvmFfi, MadeUp)}
 
 
 def cells(sink, sets):
@@ -274,17 +299,40 @@ def cells(sink, sets):
         for one, function in zip(sets, functions):
             try:
                 made = sink.made(function)
-            except TypeError as error:
+            except (TypeError, matrix_made_up_sinks.Refused) as error:
+                outcome = "refused wrongly" if any(map(sink.takes.issuperset, map(flat, one.overloads))) else "refused"
                 for call in one.calls:
-                    yield one, call, "refused", str(error)
+                    yield one, call, outcome, str(error)
                 continue
             for call in one.calls:
                 python.clear()
-                yield one, call, *_outcome(one, call, made, library, python, isinstance(sink, Wrapper))
+                yield one, call, *_outcome(one, call, made, library, python, sink)
 
 
-def _outcome(one, call, made, library, python, is_python):
-    wanted = matrix_sets_choice.choose([letters for letters, _ in one.overloads], [given(*each) for each in call])
+def flat(overload):
+    return {*overload[0], overload[1]}
+
+
+def may_refuse(sink, one, call):
+    """Returns true if a sink that knows only the types of a call may refuse it: because the types of results differ
+    between its values, or because the sink cannot pass the types of an overload that Python takes. NumPy does not make a
+    narrower type of a long double."""
+    wide = {at for at, (name, _) in enumerate(call) if "longdouble" in name}
+    found, results = set(), set()
+    for values in itertools.product(*(FEW[name] for name, _ in call)):
+        at = _wanted(one, [(name, value) for (name, _), value in zip(call, values)])
+        found.add(at)
+        results.update([one.overloads[at][1]] if isinstance(at, int) else [])
+    chosen = [one.overloads[at] for at in found if isinstance(at, int)]
+    return len(results) > 1 or any(not flat(each) <= sink.takes or any(each[0][at][-1] != "g" for at in wide) for each in chosen)
+
+
+def _wanted(one, call):
+    return matrix_sets_choice.choose([letters for letters, _ in one.overloads], [given(*each) for each in call])
+
+
+def _outcome(one, call, made, library, python, sink):
+    wanted = _wanted(one, call)
     before, error = library.record.calls, None
     try:
         made(call)
@@ -308,12 +356,12 @@ def _outcome(one, call, made, library, python, is_python):
         return ("right", "Python") if same else ("wrong", f"Python was given {python[-1]!r}")
     if error is None:
         return "wrong", f"nothing was called, not {_name(one, wanted)}"
-    is_refusal = any(each in str(error) for each in _REFUSALS)
+    is_refusal = sink.name in TYPE_SINKS and any(each in str(error) for each in _REFUSALS)
     if is_refusal and not isinstance(wanted, str):
-        return "refused", str(error)
+        return "refused" if may_refuse(sink, one, call) else "refused wrongly", str(error)
     kind = _kind_of_error(error)
     if isinstance(wanted, str):
-        is_right = kind == wanted if is_python else kind != "" or is_refusal
+        is_right = kind == wanted if isinstance(sink, Wrapper) else kind != "" or is_refusal
         return "right" if is_right else "wrong", f"{kind or repr(error)}, and Python {wanted}"
     return "wrong", f"{error!r}, not {_name(one, wanted)}"
 
@@ -321,6 +369,8 @@ def _outcome(one, call, made, library, python, is_python):
 def _is_same(found, call):
     """True if Python was given this value: 1.0 and True are not 1."""
     kind = _KINDS.get(call[0], "int").split()[-1]
+    if kind in ("bytes", "doubles"):
+        return bytes(memoryview(found)) == bytes(call[1])
     return type(found).__name__ == kind and found == call[1]
 
 
@@ -330,7 +380,8 @@ def _kind_of_error(error):
     kinds = ("TypeError", "OverflowError", "ValueError")
     if type(error).__name__ in kinds:
         return type(error).__name__
-    is_of_library = type(error).__module__.split(".")[0] in ("apsw", "_duckdb", "duckdb", "tvm_ffi")
+    is_of_library = (type(error) is RuntimeError  # of the made-up runtime
+                     or type(error).__module__.split(".")[0] in ("apsw", "_duckdb", "duckdb", "tvm_ffi"))
     return next((kind for kind in kinds if is_of_library and kind in str(error)), "")
 
 
@@ -339,7 +390,8 @@ def _name(one, at):
 
 
 def counted(found):
-    """Returns the number of wrong cells by family, and the cells that are refused. The number of all cells is "of"."""
+    """Returns the number of wrong cells by family, and the cells that are refused, rightly and wrongly. The number of all
+    cells is "of"."""
     wrong = collections.Counter(one.family for one, _, outcome, _ in found if outcome == "wrong")
-    refused = sum(outcome == "refused" for _, _, outcome, _ in found)
-    return {"of": len(found), "refused": refused, "wrong": dict(sorted(wrong.items()))}
+    refused, wrongly = (sum(outcome == each for _, _, outcome, _ in found) for each in ("refused", "refused wrongly"))
+    return {"of": len(found), "refused": refused, "refused wrongly": wrongly, "wrong": dict(sorted(wrong.items()))}

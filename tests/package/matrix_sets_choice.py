@@ -15,7 +15,10 @@ RANKS = {
     "C complex": {"Zf": OWN, "Zd": EXACT, "O": SAFE},
     "other float": {"f": SAFE, "d": SAFE, "Zf": SAFE, "Zd": SAFE, "O": SAFE},  # NumPy's float32
     "other complex": {"Zf": SAFE, "Zd": SAFE, "O": SAFE},  # NumPy's complex64
-    "str": {"s": EXACT, "O": SAFE},
+    "str": {"s": EXACT, "*s": EXACT, "O": SAFE},
+    "bytes": {"*kB": EXACT, "O": SAFE},
+    "doubles": {"*d": EXACT, "*kd": EXACT, "O": SAFE},
+    "const doubles": {"*kd": EXACT, "O": SAFE},
 }
 BITS = {letter: bits for letters, bits in (("bB", 8), ("hH", 16), ("iI", 32), ("lLqQnN", 64)) for letter in letters}
 
@@ -35,7 +38,7 @@ def rank(given, letters):
 def is_out_of_range(given, letters):
     """Rule 8.9: an integer type has limits, and a floating type those of a double."""
     kind, value = given
-    if kind not in ("bool", "int") or letters in ("?", "O"):
+    if kind not in ("bool", "int") or letters in ("?", "O") or letters[0] == "*":
         return False
     if letters in BITS:
         low, high = limits(letters)
@@ -97,6 +100,9 @@ def passed(given, letters):
         return value.encode() + b"\0"
     if letters == "O":
         return b""
+    if letters[0] == "*":
+        content = value.encode() if letters == "*s" else bytes(value)
+        return content.ljust(31, b"\0") + bytes([len(content) if letters in ("*s", "*kB") else len(value)])
     parts = [complex(value).real, complex(value).imag] if letters[0] == "Z" else [float(value)]
     made = {"f": lambda part: bytes(ctypes.c_float(part)), "d": lambda part: struct.pack("=d", part),
             "g": lambda part: unpadded(bytes(ctypes.c_longdouble(part)))}[letters[-1]]

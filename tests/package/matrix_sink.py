@@ -9,6 +9,14 @@ class Refused(Exception):
     """Raised if a sink cannot run a cell."""
 
 
+class RefusedResult(Refused):
+    """Raised if a sink says, after a call, that its library has no such result."""
+
+
+class RefusedByValue(Refused):
+    """Raised if a sink that knows the types of a call before its values says that the values must decide."""
+
+
 def kind_in_text(error):
     """Returns the name of the Python exception in the text of a library's error, or else of the error's class."""
     kinds = "TypeError", "OverflowError", "ValueError", "SystemError", "IndexError"

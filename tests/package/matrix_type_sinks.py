@@ -4,7 +4,7 @@ import os
 import unittest
 
 import typedcall
-from matrix_sink import Refused, Sink, counts, is_array, kind_in_text
+from matrix_sink import Refused, RefusedByValue, Sink, counts, is_array, kind_in_text
 from matrix_value_sinks import Sql
 
 
@@ -25,7 +25,7 @@ class Ufunc(Sink):
 
     def kind_of(self, error):
         if "depends on the value" in str(error):
-            raise Refused("a loop has one result type, and here the value decides")
+            raise RefusedByValue("a loop has one result type, and here the value decides")
         return super().kind_of(error)
 
     def held(self, function):
@@ -113,7 +113,7 @@ class Numba(Sink):
                 return of((*[""] * len(arguments), *names))(*arguments, *names.values())
             except self.numba.core.errors.TypingError as error:
                 if "depends on the value of argument" in str(error):
-                    raise Refused("compiled code has one result type, and here the value decides") from None
+                    raise RefusedByValue("compiled code has one result type, and here the value decides") from None
                 if "Numba has no UTF-8" in str(error) and any(isinstance(each, str) for each in arguments):
                     raise Refused("Numba's str has no UTF-8") from None
                 raise TypeError(str(error).partition("\n")[0]) from None
@@ -235,7 +235,7 @@ class Jax(Sink):
 
     def kind_of(self, error):
         if "several types for such arrays" in str(error):
-            raise Refused("a program has one result type, and here the value decides")
+            raise RefusedByValue("a program has one result type, and here the value decides")
         return kind_in_text(error)
 
     def result(self, value, wanted):
@@ -268,7 +268,7 @@ class DuckDb(Sql):
 
     def kind_of(self, error):
         if "depends on the value" in str(error):
-            raise Refused("a column has one type, and here the value decides")
+            raise RefusedByValue("a column has one type, and here the value decides")
         return "TypeError" if type(error).__name__ == "BinderException" else super().kind_of(error)
 
     def is_interrupt(self, error):

@@ -6,7 +6,7 @@ import sys
 import support
 import typedcall
 from matrix_c_types import asked
-from matrix_sink import Refused, Sink, counts, kind_in_text, signature_of
+from matrix_sink import Refused, RefusedResult, Sink, counts, kind_in_text, signature_of
 from typedcall.pypy import accelerate, restore
 
 
@@ -154,7 +154,7 @@ class Sqlite(Sql):
 
     def kind_of(self, error):
         if "too large for an INTEGER of SQLite" in str(error):
-            raise Refused("SQLite has no such integer, as a result")
+            raise RefusedResult("SQLite has no such integer")
         return "TypeError" if "wrong number of arguments" in str(error) else super().kind_of(error)
 
     def result(self, value, wanted):
@@ -199,7 +199,7 @@ class TvmFfi(Sink):
         if "is not writable" in text or "is not C-contiguous" in text:
             return "BufferError"
         if "result is too large for an int of tvm-ffi" in text:
-            raise Refused("tvm-ffi has no such int, as a result")
+            raise RefusedResult("tvm-ffi has no such int")
         if type(error) is RuntimeError and ("does not fit" in text or "no overload" in text or "int too large" in text):
             return "OverflowError"
         return "SystemError" if "without setting an exception" in text else kind_in_text(error)

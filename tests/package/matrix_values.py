@@ -5,7 +5,7 @@ import math
 
 import matrix_choice
 import matrix_limits
-from matrix_sinks import Refused
+from matrix_sinks import Refused, RefusedByValue, RefusedResult
 
 
 class Number:
@@ -137,6 +137,15 @@ def shown(value):
     return text if len(text) < 80 else f"a large {type(value).__name__}"
 
 
+def can_give(sink, result):
+    """Returns true if the library can represent the result of a call."""
+    try:
+        sink.giving(result)
+    except Refused:
+        return False
+    return not isinstance(result, Failure)
+
+
 def compare(sink, name, function, alone, overloads, calls):
     """Yields a cell for each call. A call is a tuple of arguments, and its last item may be Names."""
     made = reason = None
@@ -160,6 +169,12 @@ def compare(sink, name, function, alone, overloads, calls):
             for value in (*arguments, *names.values()):
                 sink.crossing(value)
             got = found(sink, made, arguments, wanted, names)
+        except RefusedByValue as error:
+            yield cell, "by value", str(error)
+            continue
+        except RefusedResult as error:
+            yield cell, "wrong" if can_give(sink, wanted) else "refused", str(error)
+            continue
         except Refused as error:
             yield cell, "refused", str(error)
             continue

@@ -1,5 +1,6 @@
-"""Tests sets of overloads of all types (see matrix_sets.py). Sinks that have values are always right. For sinks that know
-types, matrix_sets_expected.json pins the number of wrong cells of each family of sets: fewer fail, too."""
+"""Tests sets of overloads of all types (see matrix_sets.py). Sinks that have values are always right, and refuse nothing
+that they can pass. For sinks that know types, matrix_sets_expected.json pins the number of wrong cells of each family of
+sets, and of calls that are refused although the oracle does not allow it: fewer fail, too."""
 import collections
 import importlib
 import json
@@ -17,14 +18,17 @@ EXPECTED = pathlib.Path(__file__).with_name("matrix_sets_expected.json")
 class Counts(unittest.TestCase):
     maxDiff = None
     #: The part of the expected numbers, and for each sink every how many pairs are tested, and the number of random sets.
-    part, sizes = "gate", {"duckdb": (16, 300), "ufunc": (12, 400), "sqlite": (12, 400), "tvm-ffi": (12, 400),
+    part, sizes = "gate", {"duckdb": (16, 300), "ufunc": (12, 400), "sqlite": (12, 400), "tvm-ffi": (12, 400), "made-up values": (12, 400),
                            "wrapper": (80, 14)}
 
     def found(self, kind, seed=matrix_sets.SEED):
-        adapter_support.library(kind.library)
+        if kind.library is not None:
+            adapter_support.library(kind.library)
         step, count = self.sizes[kind.name]
         sets = [*matrix_sets.grids(kind.types), *[*matrix_sets.pairs(kind.types)][::step],
                 *matrix_sets.drawn(kind.types, count, seed)]
+        if "bytes" in kind.types:
+            sets += matrix_sets.drawn(kind.types, count, seed, ["b", "l", "d", "O", "s", *matrix_sets.BUFFERS])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # NumPy warns about overflow
             return [*matrix_sets.cells(kind(), sets)]
@@ -36,6 +40,8 @@ class Counts(unittest.TestCase):
         counted = matrix_sets.counted(found)
         examples = collections.defaultdict(list)
         for one, call, outcome, what in found:
+            if outcome == "refused wrongly" and counted[outcome] != expected[outcome]:
+                examples[outcome].append((one.overloads, call, what))
             if outcome == "wrong" and counted["wrong"][one.family] != expected["wrong"].get(one.family, 0):
                 examples[one.family].append((one.overloads, call, what))
         shown = "\n".join(f"{family}: {cells[0]}" for family, cells in examples.items())
@@ -43,7 +49,7 @@ class Counts(unittest.TestCase):
 
     def check_values(self, name):
         found = self.found(matrix_sets.VALUE_SINKS[name], support.seeds.seed(matrix_sets.SEED))
-        wrong = [(one.overloads, call, what) for one, call, outcome, what in found if outcome == "wrong"]
+        wrong = [(one.overloads, call, what) for one, call, outcome, what in found if outcome.endswith(("wrong", "wrongly"))]
         self.assertEqual(wrong, [])
         self.assertGreater(sum(what == "C" for _, _, _, what in found), len(found) // 5)
 
@@ -59,6 +65,9 @@ class Counts(unittest.TestCase):
     def test_sqlite(self):
         importlib.import_module("sql_support")  # skips if the package was built without SQLite
         self.check_values("sqlite")
+
+    def test_made_up(self):
+        self.check_values("made-up values")
 
     def test_tvm_ffi(self):
         self.check_values("tvm-ffi")
