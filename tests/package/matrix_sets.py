@@ -40,9 +40,10 @@ _KINDS = {"bool": "bool", "float32": "C float", "float64": "float", "longdouble"
           "complex128": "complex", "clongdouble": "complex", "str": "str", "bytes": "bytes", "doubles": "doubles", "const doubles": "const doubles", "numpy.float32": "other float",
           "numpy.complex64": "other complex"}
 #: The types that a sink can pass.
-_NUMBERS = frozenset("? b B h H i I l L q Q n N f d".split())
+NUMBERS = frozenset("? b B h H i I l L q Q n N f d".split())
 #: Parts of the messages of sinks that have no function for the types of a call.
-_REFUSALS = ("depends on the value", "could not be safely coerced", "No function matches")
+_REFUSALS = ("depends on the value", "could not be safely coerced", "No function matches", "which JAX cannot call",
+             "has nothing in JAX for", "results of several types", "nothing that nopython code can call")
 #: The seed of the random sets, and the number of calls for each.
 SEED, CALLS = 52, 10
 #: Sets with all combinations of these values.
@@ -185,7 +186,7 @@ def given(name, value):
 class Ufunc:
     """Arrays of one element, so that NumPy knows their types."""
 
-    name, library, takes = "ufunc", "numpy", _NUMBERS | {"g", "Zf", "Zd", "Zg"}
+    name, library, takes = "ufunc", "numpy", NUMBERS | {"g", "Zf", "Zd", "Zg"}
     types = (*INTS, "bool", "float32", "float64", "longdouble", "complex64", "complex128", "clongdouble")
 
     def made(self, function):
@@ -196,7 +197,7 @@ class Ufunc:
 
 
 class DuckDb:
-    name, library, takes = "duckdb", "duckdb", _NUMBERS | {"s"}
+    name, library, takes = "duckdb", "duckdb", NUMBERS | {"s"}
     columns = {"bool": "BOOLEAN", "int8": "TINYINT", "uint8": "UTINYINT", "int16": "SMALLINT", "uint16": "USMALLINT",
                "int32": "INTEGER", "uint32": "UINTEGER", "int64": "BIGINT", "uint64": "UBIGINT", "int128": "HUGEINT",
                "float64": "DOUBLE", "str": "VARCHAR"}
@@ -225,7 +226,7 @@ class DuckDb:
 
 class Sqlite:
     name, library, types, connection = "sqlite", "apsw", ("int64", "float64", "str"), None
-    takes = _NUMBERS | {"s"}
+    takes = NUMBERS | {"s"}
 
     def made(self, function):
         import apsw
@@ -243,7 +244,7 @@ class Sqlite:
 
 class TvmFfi:
     name, library, types = "tvm-ffi", "tvm_ffi", ("bool", "int64", "float64", "str")
-    takes = _NUMBERS | {"s"}
+    takes = NUMBERS | {"s"}
 
     def made(self, function):
         import typedcall.tvm_ffi
@@ -254,7 +255,7 @@ class TvmFfi:
 
 class MadeUp(matrix_made_up_sinks.MadeUpValues):
     types = ("bool", "int64", "float64", "str", "bytes", "doubles", "const doubles")
-    takes = _NUMBERS | {"s", *BUFFERS}
+    takes = NUMBERS | {"s", *BUFFERS}
 
     def __init__(self):
         self.setUp()
@@ -317,9 +318,13 @@ def may_refuse(sink, one, call):
     """Returns true if a sink that knows only the types of a call may refuse it: because the types of results differ
     between its values, or because the sink cannot pass the types of an overload that Python takes. NumPy does not make a
     narrower type of a long double."""
+    return any(_may_refuse(sink, one, call, values) for values in (FEW, VALUES))
+
+
+def _may_refuse(sink, one, call, of_types):
     wide = {at for at, (name, _) in enumerate(call) if "longdouble" in name}
     found, results = set(), set()
-    for values in itertools.product(*(FEW[name] for name, _ in call)):
+    for values in itertools.product(*({*of_types[name], value} for name, value in call)):
         at = _wanted(one, [(name, value) for (name, _), value in zip(call, values)])
         found.add(at)
         results.update([one.overloads[at][1]] if isinstance(at, int) else [])
@@ -356,7 +361,7 @@ def _outcome(one, call, made, library, python, sink):
         return ("right", "Python") if same else ("wrong", f"Python was given {python[-1]!r}")
     if error is None:
         return "wrong", f"nothing was called, not {_name(one, wanted)}"
-    is_refusal = sink.name in TYPE_SINKS and any(each in str(error) for each in _REFUSALS)
+    is_refusal = sink.name not in VALUE_SINKS and any(each in str(error) for each in _REFUSALS)
     if is_refusal and not isinstance(wanted, str):
         return "refused" if may_refuse(sink, one, call) else "refused wrongly", str(error)
     kind = _kind_of_error(error)

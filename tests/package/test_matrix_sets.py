@@ -10,6 +10,7 @@ import warnings
 
 import adapter_support
 import matrix_sets
+import matrix_sets_compiled
 import support
 
 EXPECTED = pathlib.Path(__file__).with_name("matrix_sets_expected.json")
@@ -19,7 +20,7 @@ class Counts(unittest.TestCase):
     maxDiff = None
     #: The part of the expected numbers, and for each sink every how many pairs are tested, and the number of random sets.
     part, sizes = "gate", {"duckdb": (16, 300), "ufunc": (12, 400), "sqlite": (12, 400), "tvm-ffi": (12, 400), "made-up values": (12, 400),
-                           "wrapper": (80, 14)}
+                           "wrapper": (80, 14), "jax": (240, 16), "numba": (480, 10)}
 
     def found(self, kind, seed=matrix_sets.SEED):
         if kind.library is not None:
@@ -34,7 +35,7 @@ class Counts(unittest.TestCase):
             return [*matrix_sets.cells(kind(), sets)]
 
     def check(self, name):
-        found = self.found(matrix_sets.TYPE_SINKS[name])
+        found = self.found({**matrix_sets.TYPE_SINKS, **matrix_sets_compiled.SINKS}[name])
         with open(EXPECTED, encoding="utf-8") as file:
             expected = json.load(file)[self.part][name]
         counted = matrix_sets.counted(found)
@@ -58,6 +59,12 @@ class Counts(unittest.TestCase):
 
     def test_duckdb(self):
         self.check("duckdb")
+
+    def test_jax(self):
+        self.check("jax")
+
+    def test_numba(self):
+        self.check("numba")
 
     def test_wrapper(self):
         self.check_values("wrapper")

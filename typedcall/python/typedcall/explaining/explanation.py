@@ -135,14 +135,14 @@ def explain(f: Any, *given: Any, sink: str = "python") -> Explanation:
     plan = Overloads(letters, rank_of)
     ranges = [value.kind.range for value in values]
     tried = plan.steps([*range(len(values))], ranges)
-    refused, results = "", [found[among[step.overload]].python_types()[1] for step in plan.reachable(tried, ranges)
+    refused, results = "", [found[among[step.overload]].python_types()[1] for step in tried.reachable
                             if not obstacles[among[step.overload]]]
     if known.ask is not None:
         try:
             results = known.ask(f, found, values)
         except (TypeError, ValueError, OverflowError) as error:
             refused = printable(str(error), 1000)
-    taken = plan.reachable(tried, ranges)
+    taken = tried.reachable
     steps = []
     for step in taken:
         at = among[step.overload]

@@ -233,12 +233,17 @@ def _bounds(given: Any) -> tuple[int, int]:
     return (given.minval, given.maxval) if isinstance(given, types.Integer) else (0, 1)
 
 
-def _steps(context: Any, overloads: list[Overload], arguments: tuple[Any, ...]) -> list[Step]:
-    """Returns the overloads that accept these types, in the order in which the boxed call tries them."""
+def _steps(
+    context: Any, overloads: list[Overload], arguments: tuple[Any, ...]
+) -> tuple[list[Step], list[Step]]:
+    """Returns the overloads that accept these types, in the order in which the boxed call tries them, and those that some
+    values choose."""
     letters = [overload.letters for overload in overloads]
     rank_of = functools.partial(_rank, context, overloads[0].is_alone)
     found = steps(letters, list(arguments), list(map(_bounds, arguments)), rank_of)
-    return [step._replace(overload=overloads[step.overload]) for step in found]
+    tried, possible = [[step._replace(overload=overloads[step.overload]) for step in each] for each in (found, found.reachable)]
+    # The others are only compared with, for later steps.
+    return [step if step in possible else step._replace(overload=step.overload._replace(case=None)) for step in tried], possible
 
 
 def select(
@@ -312,8 +317,7 @@ def _is_no_double(given: Any) -> bool:
 def _choose(
     context: Any, overloads: list[Overload], arguments: tuple[Any, ...]
 ) -> tuple[Choice | None, str]:
-    tried = _steps(context, overloads, arguments)
-    possible = [step for step in tried if False not in step.fits]
+    tried, possible = _steps(context, overloads, arguments)
     if not possible:
         if not tried:
             return None, _why_none(context, overloads, arguments)

@@ -84,14 +84,6 @@ class Overloads:
         made.later = [suited[at] for at in later]
         return made
 
-    def after(self, given: list[Any], made: Plan) -> list[int]:
-        """Returns the overloads that the boxed call may try after these steps()."""
-        return made.later
-
-    def reachable(self, made: Plan, ranges: list[tuple[int, int]]) -> list[Step]:
-        """Returns those of these steps() that some values take."""
-        return made.reachable
-
 
 def steps(overloads: list[list[str]], given: list[Any], ranges: list[tuple[int, int]],
           rank_of: Callable[[Any, str], int | None]) -> Plan:

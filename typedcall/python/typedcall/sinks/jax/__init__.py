@@ -140,16 +140,16 @@ def _choose(f: Any, overloads: list[_Overload], given: list[Any]) -> tuple[_Over
     # Every overload accepts a default, so the given arguments decide.
     tried = steps_of_kinds([each.letters[:len(given)] for each, _ in completed], list(map(_kind, given)),
                            is_alone(f, [each.letters for each in overloads]))
-    possible = [completed[step.overload][0] for step in tried]
-    if not possible:
+    if not tried:
         shown = few([str(each.dtype) for each in given])
         known = few([", ".join(map(_dtype, each.letters)) for each in overloads if each.number >= 0], "; ")
         raise TypeError(f"{name_of(f)} has nothing in JAX for ({shown}): {known}")
-    for each in possible:
+    possible = [completed[step.overload] for step in tried.reachable]
+    for each, _ in possible:
         if each.number < 0:
             raise TypeError(f"{name_of(f)} has '{each.signature}' for some of these values, which JAX cannot call")
-    called = [completed[step.overload][0] for step in tried.reachable]
-    return possible[0], _result(f, called or possible), completed[tried[0].overload][1]
+    first, defaults = possible[0]  # some values of every type of JAX fit the overload that is tried first
+    return first, _result(f, [each for each, _ in possible]), defaults
 
 
 def _result(f: Any, possible: list[_Overload]) -> Any:
