@@ -8,9 +8,9 @@ from typing import Any
 
 from typedcall.calling.choose import offered, usable
 from typedcall.record.c_text import c_text
-from typedcall.record.codes import pointee
+from typedcall.record.codes import CODES, pointee
 from typedcall.record.records import Entry, Flags, parse_signature
-from typedcall.tools.cffi import ffi, pointer_to
+from typedcall.tools.cffi import FLOATING, ffi, pointer_to
 
 __all__ = ["cffi_function"]
 
@@ -25,7 +25,8 @@ def _unknown_to_cffi(entry: Entry) -> str:
         return "has objects, which cffi does not know"
     if letters & {"Zf", "Zd", "Zg"}:
         return "has complex numbers, which cffi cannot pass through a pointer"
-    return ""
+    unknown = sorted(CODES[each].c_type for each in letters - FLOATING if CODES[each].kind == "floating")
+    return f"has a {unknown[0]}, which cffi does not know" if unknown else ""
 
 
 def _unsafe_for_cffi(entry: Entry) -> str:

@@ -6,13 +6,15 @@ from typing import Any
 
 from typedcall.record.codes import CODES
 
-__all__ = ["C_TYPES", "ffi", "pointer_to"]
+__all__ = ["C_TYPES", "FLOATING", "ffi", "pointer_to"]
 
+#: The floating types that cffi knows.
+FLOATING = {"f", "d", "g"}
 #: cffi's types, by kind and width. Only plain C types are used, because PyPy's JIT compiles no calls with others.
 C_TYPES = {
     (code.kind, code.size): "_Bool" if code.kind == "bool" else code.c_type
     for code in reversed(CODES.values())  # the first type of a kind and width wins
-    if code.size <= 8 and code.kind in ("bool", "signed", "unsigned", "floating")
+    if code.size <= 8 and (code.kind in ("bool", "signed", "unsigned") or code.letters in FLOATING)
 }
 
 
