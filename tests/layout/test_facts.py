@@ -75,6 +75,14 @@ class Facts(unittest.TestCase):
                  and re.search(r"\bstd::is_floating_point(_v)?<", text)}
         self.assertEqual(found, set())
 
+    def test_documents_have_every_code(self):
+        rows = re.findall(r'(?m)^  (?:X\(|PyNativeType_Internal_U?INT\(X, )\w+, "([^"]+)"', self.texts["typedcall/signature/type_codes.h"])
+        self.assertGreater(len(rows), 20)
+        for page, form in (("docs/ABI.md", '"%s"'), ("docs/reference/signatures.md", "`%s`")):
+            with open(os.path.join(ROOT, page), encoding="utf-8") as file:
+                text = file.read()
+            self.assertEqual([letters for letters in rows if form % letters not in text], [], page)
+
     def test_no_other_file_names_an_error_protocol(self):
         found = {path for path, text in self.texts.items() if "PyNativeErrorProtocol_" in text}
         self.assertEqual(found, PROTOCOLS)
