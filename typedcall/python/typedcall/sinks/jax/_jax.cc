@@ -49,6 +49,7 @@ PyNativeType type_of(int type) {
                                         PyNativeType_ULONGLONG};
   if (type >= kXlaS8 && type <= kXlaS64) return {integers[type - kXlaS8], 0};
   if (type >= kXlaU8 && type <= kXlaU64) return {naturals[type - kXlaU8], 0};
+  static_assert(typedcall::internal::are_all_reals<float, double>(), "XLA's number of others?");
   if (type == kXlaBool) return {PyNativeType_BOOL, 0};
   if (type == kXlaF32) return {PyNativeType_FLOAT, 0};
   if (type == kXlaF64) return {PyNativeType_DOUBLE, 0};
