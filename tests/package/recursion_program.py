@@ -176,6 +176,46 @@ def jax():
     return functools.partial(endless(lambda f: jax.jit(elementwise(f, pure=True)), fallbacks.root), -1.0)
 
 
+def _jax_chain(make):
+    """Calls compiled functions of which each calls the next one. The last one raises RecursionError."""
+    calls, is_deep = [], []
+
+    def function(at):
+        def f(x):
+            PLACES.append(here())
+            if is_deep and at == 15:
+                raise RecursionError
+            return float(calls[at + 1](-1.0)) if is_deep else -1.0
+
+        return f
+
+    calls += [make(function(at)) for at in range(16)]
+    for call in calls:
+        call(-1.0).block_until_ready()  # compiles it
+    PLACES.clear()
+    is_deep.append(True)
+    return lambda: calls[0](-1.0).block_until_ready()
+
+
+def jax_pure_callback():
+    """A control: JAX's own."""
+    os.environ.setdefault("JAX_PLATFORMS", "cpu")
+    import jax
+    import numpy
+
+    result = jax.ShapeDtypeStruct((), "float32")
+    return _jax_chain(lambda f: jax.jit(lambda x: jax.pure_callback(lambda y: numpy.float32(f(y)), result, x)))
+
+
+def jax_of_compiled_functions():
+    os.environ.setdefault("JAX_PLATFORMS", "cpu")
+    import jax
+
+    from typedcall.jax import elementwise
+
+    return _jax_chain(lambda f: jax.jit(elementwise(tagged(f, fallbacks.root), pure=True)))
+
+
 def tvm_ffi():
     """There is no control, because at Python's limit tvm-ffi crashes with its own functions."""
     from typedcall.tvm_ffi import function

@@ -65,6 +65,9 @@ class Recursions(unittest.TestCase):
 
     def test_jax(self):
         self.ends("jax", library="jax", a_level=1 << 20)  # two levels, of which one compiles
+        # XLA's own frames are larger than 6 kB.
+        own = self.ends("jax_pure_callback", library="jax", a_level=32 << 10)
+        self.ends("jax_of_compiled_functions", library="jax", a_level=own)
 
     def test_tvm_ffi(self):
         for sink in ("tvm_ffi", "tvm_ffi_overloads", "tvm_ffi_without_frames"):
