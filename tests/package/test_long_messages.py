@@ -108,6 +108,15 @@ class Length(unittest.TestCase):
                     self.assertLess(len(str(error)), MOST, (type(error), str(error)[:100]))
         self.assertGreater(found, 80)
 
+    def test_messages_on_pypy(self):
+        from typedcall.pypy.trust import Trust
+
+        with self.assertRaisesRegex(ValueError, "trust names 'x") as of_trust:
+            Trust(typedcall.Flags(0), frozenset(["x" + LONG])).check(LONG, [LONG] * 20)
+        hook = repr(typedcall.accelerate_imports([LONG + str(i) for i in range(20)]))
+        for said in (str(of_trust.exception), hook):
+            self.assertLess(len(said), MOST, said[:50])
+
     def test_what_is_left_out_is_counted(self):
         many, half = function(SIGNATURES), support.build("typed_functions").half
         with self.assertRaisesRegex(TypeError, "'bbd->d' and 788 more|'.*' and 790 more"):

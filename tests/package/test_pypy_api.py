@@ -1,6 +1,7 @@
 """Tests signatures(), entries() and resolve() on PyPy."""
 import copy
 import pickle
+import types
 
 import typedcall
 from accelerated import ON_PYPY, Accelerated, Index, Real, outcome
@@ -68,6 +69,13 @@ class Resolve(Accelerated):
         ):
             with self.assertRaisesRegex(TypeError, "(?i)does not offer .*" + reason):
                 typedcall.resolve(function, signature)
+
+    def test_long_names_are_cut(self):
+        made = types.SimpleNamespace(__name__="n" * 10**6, signature="d->d", _reason="why", address=1)
+        with self.assertRaisesRegex(TypeError, "^n.*can only be called boxed") as caught:
+            typedcall.TypedFunction._refuse(made)
+        for said in (str(caught.exception), typedcall.TypedFunction.__repr__(made)):
+            self.assertLess(len(said), 500)
 
     def test_capabilities_are_for_the_address(self):
         both = Flags.MAY_RAISE | Flags.NEEDS_THREAD

@@ -9,7 +9,7 @@ from typedcall.native import _native
 from typedcall.pypy.pointers import native_pointer, says_threads, why_not
 from typedcall.pypy.shims import direct_call
 from typedcall.record.records import Entry, Flags
-from typedcall.tools.foreign import text_attribute, type_name
+from typedcall.tools.foreign import printable, text_attribute, type_name
 from typedcall.tools.locks import RenewedLock
 from typedcall.tools.parameters import Arrangement, arrange, arrangement_of, by_position
 
@@ -117,7 +117,7 @@ class TypedFunction:
 
     def _refuse(self, *args: Any) -> Any:
         raise TypeError(
-            f"{self.__name__} '{self.signature}' {self._reason}: on PyPy it can only be called boxed"
+            f"{printable(self.__name__)} '{self.signature}' {self._reason}: on PyPy it can only be called boxed"
         )
 
     def __copy__(self) -> TypedFunction:
@@ -130,4 +130,4 @@ class TypedFunction:
         return self.reduce(self.callable, self._asked, self._can, self._casting)
 
     def __repr__(self) -> str:
-        return f"<typedcall function {self.__name__} '{self.signature}' at 0x{self.address:x}>"
+        return f"<typedcall function {printable(self.__name__)} '{self.signature}' at 0x{self.address:x}>"

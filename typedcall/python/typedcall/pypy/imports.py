@@ -10,6 +10,7 @@ from typing import Any
 
 from typedcall.pypy.acceleration import IS_PYPY, Acceleration, accelerate
 from typedcall.pypy.trust import read_trust
+from typedcall.tools.foreign import few
 
 __all__ = ["ImportHook", "accelerate_imports"]
 
@@ -136,7 +137,7 @@ class ImportHook:
     def __repr__(self) -> str:
         names: list[str] = list(self._names)
         return "<typedcall import hook for {}{}>".format(
-            ", ".join(names),
+            few(names),
             "" if self.active else ", not installed",
         )
 

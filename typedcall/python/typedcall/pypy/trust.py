@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from typedcall.record.records import PROMISES, Flags
-from typedcall.tools.foreign import few, is_a, text_attribute, type_name
+from typedcall.tools.foreign import few, is_a, printable, text_attribute, type_name
 
 __all__ = ["Trust", "read_trust", "said_by_module"]
 
@@ -31,7 +31,7 @@ class Trust(NamedTuple):
         unknown = sorted(self.names - set(typed)) if self.names is not None else []
         if unknown:
             offered = few(typed) or "it has none"
-            raise ValueError(f"trust names {few(map(repr, unknown))}, but typed functions of {module} are: {offered}")
+            raise ValueError(f"trust names {few(map(repr, unknown))}, but typed functions of {printable(module)} are: {offered}")
 
 
 def read_trust(trust: Any) -> Trust:
