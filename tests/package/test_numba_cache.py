@@ -159,6 +159,35 @@ def call_other(x):
             self.assertEqual((len(ran["warnings"]), ran["hits"]), (1, hits), ran["warnings"])
             self.assertIn('Cannot cache compiled function "call"', ran["warnings"][0])
 
+    def test_what_resolve_returns(self):
+        """It has no name in a module. A cfunc's own calls are never cached, with or without typedcall."""
+        self.write("kernels.py", """
+import numba, shapes, typedcall
+
+@numba.cfunc("float64(float64)")
+def function(x):
+    return x / 2
+
+resolved, of_cfunc = typedcall.resolve(shapes.half, "d->d"), typedcall.resolve(function, "d->d")
+
+@numba.njit(cache=True)
+def call(x):
+    return resolved(x)
+
+@numba.njit(cache=True)
+def call_cfunc(x):
+    return of_cfunc(x)
+
+@numba.njit(cache=True)
+def numbas(x):
+    return function(x)
+""")
+        ran = self.run_program("from kernels import *\nprint_all([numbas(6.0), call(6.0), call_cfunc(6.0)])")
+        self.assertEqual((ran["results"], len(ran["warnings"])), ([3.0, 3.0, 3.0], 3), ran["warnings"])
+        self.assertIn("dynamic globals", ran["warnings"][0])
+        for said in ran["warnings"][1:]:
+            self.assertTrue(said.endswith("; call the function itself, not the TypedFunction of resolve()"), said)
+
     def test_functions_of_the_script(self):
         self.write("kernels.py", """
 import sys

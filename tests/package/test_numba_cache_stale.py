@@ -160,3 +160,45 @@ def twice(x):
                 support.compile_module(source, self.folder)
                 ran = self.run_program(f"from kernels import *\nprint_all([twice({x})])")
                 self.assertEqual((ran["results"], ran["misses"]), ([expected], misses))
+
+
+class OldFormat(Cache):
+    """Before typedcall bound symbols while it unpickles code, Numba called them when it loaded the code."""
+
+    OLD = """
+import typedcall.to_numba
+from numba.core import caching
+from typedcall.numba import cache
+typedcall.to_numba.register()
+keep = caching.CompileResultCacheImpl.reduce.__wrapped__
+caching.CompileResultCacheImpl.reduce = lambda self, result: keep(
+    self, result._replace(reload_init=[*result.reload_init, *cache._symbols_in(result.library)]))
+caching.CodeLibraryCacheImpl.reduce = caching.CodeLibraryCacheImpl.reduce.__wrapped__
+"""
+    LINES = """
+from kernels import *
+print_all([outcome(bare, 3.0), outcome(outer, 3.0), outcome(callback.ctypes, 5.0)])
+"""
+
+    def test_a_stale_file_is_a_miss(self):
+        self.assertEqual(self.run_program(self.OLD + self.LINES)["results"], [2.5, 5.0, 2.5])
+        self.assertEqual(self.run_program(self.LINES)["results"], [2.5, 5.0, 2.5])
+        self.write("shapes.py", SHAPES.replace('@tagged("d->d", flags=simple)', '@tagged("d->d", "third")'))
+        for misses in (2, 0):
+            ran = self.run_program(self.LINES)
+            self.assertEqual((ran["results"], ran["misses"]), ([2.0, 4.0, 5 / 3], misses))
+
+    def test_while_typedcall_is_off(self):
+        self.write("kernels.py", KERNELS[:KERNELS.index("@numba.cfunc")] + KERNELS[KERNELS.index("def outcome"):])
+        self.run_program(self.OLD + self.LINES.replace(", outcome(callback.ctypes, 5.0)", ""))
+        ran = self.run_program("""
+import typedcall.to_numba
+from kernels import *
+try:
+    bare(3.0)
+except typedcall.to_numba.Stale as error:
+    print_all([str(error), type(error).__module__])
+""", TYPEDCALL_NUMBA="0")
+        said, module = ran["results"]
+        self.assertRegex(said, "calls shapes.half, .*TYPEDCALL_NUMBA=0.* delete the files of this cache")
+        self.assertEqual(module, "typedcall.to_numba")

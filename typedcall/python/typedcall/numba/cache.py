@@ -18,12 +18,14 @@ from typing import Any, NamedTuple
 from llvmlite import binding, ir
 from numba.core import cgutils
 
+from typedcall.calling.api import TypedFunction
 from typedcall.calling.choose import offered as entries_of
 from typedcall.calling.tag_modules import load_tags_of
 from typedcall.record.records import Entry
 from typedcall.tools.foreign import (
     attribute,
     import_path,
+    is_a,
     name_of,
     printable,
     text_attribute,
@@ -34,6 +36,8 @@ from typedcall.tools.parameters import parameters_of, plain_default
 
 __all__ = ["Stale", "Symbol", "address", "code_again", "helper", "install", "offered", "reduce_type", "turn", "type_again"]
 
+#: Matches the names of symbols, which end in a digest.
+_NAME = re.compile(rb"typedcall\.[\w.]*\.[0-9a-f]{32}")
 # The bound symbols, with their addresses and the objects that keep the addresses valid. Bindings are never removed,
 # because compiled code may later be linked into other code.
 _binding = RenewedLock()
@@ -47,7 +51,15 @@ _plans: dict[tuple[int, str], tuple[int, Any]] = {}
 
 class Stale(FileNotFoundError):
     """Raised if cached code calls a function that is missing or has changed, or if typedcall is turned off. If this is
-    raised while Numba reads a cache file, Numba behaves as if another process had removed the file."""
+    raised while Numba reads a cache file, Numba behaves as if another process had removed the file. Programs see it only
+    while typedcall is turned off, with cache files whose symbols are bound when Numba loads the code. The public name is in typedcall.to_numba."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"compiled code in Numba's cache {why}. If Numba does not compile it again by itself, delete the "
+                         "files of this cache (*.nbi and *.nbc)")
+
+
+Stale.__module__ = "typedcall.to_numba"
 
 
 # True while typedcall is registered with Numba. If TYPEDCALL_NUMBA=0, nothing of Numba's is replaced, but its cache files
@@ -82,8 +94,8 @@ class Symbol(NamedTuple):
     def __call__(self) -> None:
         """Binds the symbol. Raises Stale if the code must be recompiled."""
         if not _is_on:
-            raise Stale(f"compiled code in Numba's cache calls {self._owner()}, and typedcall is not registered with Numba "
-                        "(TYPEDCALL_NUMBA=0, or unregister())")
+            raise Stale(f"calls {self._owner()}, and typedcall is not registered with Numba (TYPEDCALL_NUMBA=0, or "
+                        "unregister())")
         if not self.path:
             now, target = _helper(self.what)
         else:
@@ -91,11 +103,11 @@ class Symbol(NamedTuple):
             found = offered(function)
             made = _symbol(function, found, self.what)
             if made != self:
-                raise Stale(f"{self._owner()} does not offer the function that compiled code in Numba's cache calls")
+                raise Stale(f"calls a function that {self._owner()} does not offer")
             assert made is not None
             now, target = made, _target(function, found, self.what)
         if now != self or not _bind(self, *target):
-            raise Stale(f"compiled code in Numba's cache is for another {self._owner()}")
+            raise Stale(f"is for another {self._owner()}")
 
     def _owner(self) -> str:
         return printable(f"{self.module}.{self.path}" if self.path else "typedcall")
@@ -108,7 +120,7 @@ class Symbol(NamedTuple):
         except MemoryError:
             raise
         except Exception as error:
-            raise Stale(f"compiled code in Numba's cache calls {self._owner()}: {error}") from error
+            raise Stale(f"calls {self._owner()}: {error}") from error
         return found
 
 
@@ -309,11 +321,19 @@ for _pickled in (Symbol, code_again, type_again):
     _pickled.__module__ = "typedcall._numba_cache"
 
 
-def _nameless(library: Any) -> list[str]:
-    """Returns the names of the functions whose addresses appear as numbers in the compiled code."""
+def _numbers_in(library: Any) -> list[Any]:
+    """Returns the functions whose addresses appear as numbers in the compiled code."""
     variables = {each.name for each in library._final_module.global_variables}
-    return [name_of(row[0]) for (number, _), row in list(_numbers.items())
+    return [row[0] for (number, _), row in list(_numbers.items())
             if f"numba.dynamic.globals.{number:x}" in variables]
+
+
+def _nameless(library: Any) -> list[str]:
+    return [name_of(each) for each in _numbers_in(library)]
+
+
+def _resolved(library: Any) -> list[str]:
+    return [name_of(each) for each in _numbers_in(library) if is_a(each, TypedFunction)]
 
 
 def _symbols_in(library: Any) -> list[Symbol]:
@@ -340,6 +360,7 @@ def install() -> None:
     of_libraries: Any = caching.CodeLibraryCacheImpl
     of_modules: Any = codegen.AOTCodeLibrary
     may_keep, finish = of_functions.check_cachable, of_modules._finalize_specific
+    load, load_library = of_functions.rebuild, of_libraries.rebuild
 
     def with_symbols(reduce: Any) -> Any:
         @functools.wraps(reduce)
@@ -351,6 +372,21 @@ def install() -> None:
 
         return reduced
 
+    @functools.wraps(load)
+    def rebuild(self: Any, target_context: Any, stored: Any) -> Any:
+        try:
+            return load(self, target_context, stored)
+        except Stale:  # the file is older than _Code: it lets Numba call the symbols
+            return None
+
+    @functools.wraps(load_library)
+    def rebuild_library(self: Any, target_context: Any, stored: Any) -> Any:
+        # LLVM ends the process if a symbol is not bound, as it may be in such a file.
+        code = stored[2][0] if stored[1] == "object" else stored[2]
+        if any(name.decode() not in _bound for name in _NAME.findall(code)):
+            return None
+        return load_library(self, target_context, stored)
+
     @functools.wraps(may_keep)
     def check_cachable(self: Any, result: Any) -> Any:
         called = _called(result.library, _nameless)
@@ -359,7 +395,9 @@ def install() -> None:
         name = result.fndesc.qualname.split(".")[-1]
         warnings.warn_explicit(
             f'Cannot cache compiled function "{name}" as it calls {called}, which no other process can find: '
-            "no module has it under its own name", errors.NumbaWarning, self._locator._py_file, self._lineno)
+            "no module has it under its own name" + (
+                "; call the function itself, not the TypedFunction of resolve()" if _called(result.library, _resolved) else ""),
+            errors.NumbaWarning, self._locator._py_file, self._lineno)
         return False
 
     @functools.wraps(finish)
@@ -372,6 +410,7 @@ def install() -> None:
         return finish(self)
 
     of_functions.check_cachable = check_cachable
+    of_functions.rebuild, of_libraries.rebuild = rebuild, rebuild_library
     of_modules._finalize_specific = finish_module
     of_functions.reduce = with_symbols(of_functions.reduce)
     of_libraries.reduce = with_symbols(of_libraries.reduce)
