@@ -1,4 +1,5 @@
-// Compares the table of ranks with the generated wrappers, for all types except pointers.
+// Compares the table of ranks and the generated wrappers with docs/ABI.md, for all types except
+// pointers.
 #include "typedcall/provider.h"
 // provider.h comes first because it includes Python.h.
 #include <gtest/gtest.h>
@@ -17,40 +18,75 @@ namespace {
 using typedcall_test::Ref;
 using typedcall_test::Scope;
 
-/// Example objects of each kind.
+/// Example objects of each kind, and their ranks for the columns of ColumnOf(): Exact, Near, Safe,
+/// or
+/// '-' if the object does not suit. The ranks are written from docs/ABI.md, 8.7, and are used for
+/// both the table and the wrappers, because the wrappers read the table.
 struct Example {
   PyNativeArgumentKind kind;
   const char *expression;
+  const char *ranks;
 };
 constexpr Example kExamples[] = {
-    {PyNativeArgumentKind_BOOL, "True"},
-    {PyNativeArgumentKind_BOOL, "False"},
-    {PyNativeArgumentKind_INT, "7"},
-    {PyNativeArgumentKind_INT, "2 ** 70"},
-    {PyNativeArgumentKind_INT_SUBCLASS, "type('Int', (int,), {})(7)"},
-    {PyNativeArgumentKind_INT_SUBCLASS, "type('Int', (int,), {'__float__': number})(7)"},
-    {PyNativeArgumentKind_INT, "type('Index', (), {'__index__': number})()"},
-    {PyNativeArgumentKind_INT, "type('Both', (), {'__index__': number, '__float__': number})()"},
-    {PyNativeArgumentKind_ARRAY, "type('Array', (), {'__index__': number, '__len__': number})()"},
-    {PyNativeArgumentKind_FLOAT, "1.5"},
-    {PyNativeArgumentKind_FLOAT_SUBCLASS, "type('Float', (float,), {})(1.5)"},
-    {PyNativeArgumentKind_FLOAT_SUBCLASS, "type('Float', (float,), {'__index__': number})(1.5)"},
-    {PyNativeArgumentKind_HAS_FLOAT, "type('Real', (), {'__float__': number})()"},
+    {PyNativeArgumentKind_BOOL, "True", "ENSSSS-S"},
+    {PyNativeArgumentKind_BOOL, "False", "ENSSSS-S"},
+    {PyNativeArgumentKind_INT, "7", "-ESSSS-S"},
+    {PyNativeArgumentKind_INT, "2 ** 70", "-ESSSS-S"},
+    {PyNativeArgumentKind_INT_SUBCLASS, "type('Int', (int,), {})(7)", "-NSSSS-S"},
+    {PyNativeArgumentKind_INT_SUBCLASS, "type('Int', (int,), {'__float__': number})(7)",
+     "-NSSSS-S"},
+    {PyNativeArgumentKind_INT, "type('Index', (), {'__index__': number})()", "-ESSSS-S"},
+    {PyNativeArgumentKind_INT, "type('Both', (), {'__index__': number, '__float__': number})()",
+     "-ESSSS-S"},
+    {PyNativeArgumentKind_ARRAY, "type('Array', (), {'__index__': number, '__len__': number})()",
+     "-SSSSS-S"},
+    {PyNativeArgumentKind_FLOAT, "1.5", "--ENSS-S"},
+    {PyNativeArgumentKind_FLOAT_SUBCLASS, "type('Float', (float,), {})(1.5)", "--NNSS-S"},
+    {PyNativeArgumentKind_FLOAT_SUBCLASS, "type('Float', (float,), {'__index__': number})(1.5)",
+     "--NNSS-S"},
+    {PyNativeArgumentKind_HAS_FLOAT, "type('Real', (), {'__float__': number})()", "--SSSS-S"},
     {PyNativeArgumentKind_HAS_FLOAT,
-     "type('Two', (), {'__float__': number, '__complex__': number})()"},
-    {PyNativeArgumentKind_COMPLEX, "1j"},
-    {PyNativeArgumentKind_COMPLEX_SUBCLASS, "type('Complex', (complex,), {})(1j)"},
+     "type('Two', (), {'__float__': number, '__complex__': number})()", "--SSSS-S"},
+    {PyNativeArgumentKind_COMPLEX, "1j", "----EN-S"},
+    {PyNativeArgumentKind_COMPLEX_SUBCLASS, "type('Complex', (complex,), {})(1j)", "----NN-S"},
     {PyNativeArgumentKind_COMPLEX_SUBCLASS,
-     "type('Complex', (complex,), {'__float__': number})(1j)"},
-    {PyNativeArgumentKind_HAS_COMPLEX, "type('Complex', (), {'__complex__': number})()"},
-    {PyNativeArgumentKind_STR, "'7'"},
-    {PyNativeArgumentKind_STR_SUBCLASS, "type('Str', (str,), {})('7')"},
-    {PyNativeArgumentKind_STR_SUBCLASS, "type('Str', (str,), {'__index__': number})('7')"},
-    {PyNativeArgumentKind_OTHER, "None"},
-    {PyNativeArgumentKind_OTHER, "b'7'"},
-    {PyNativeArgumentKind_OTHER, "[]"},
-    {PyNativeArgumentKind_OTHER, "type('Integer', (), {'__int__': number})()"},
+     "type('Complex', (complex,), {'__float__': number})(1j)", "----NN-S"},
+    {PyNativeArgumentKind_HAS_COMPLEX, "type('Complex', (), {'__complex__': number})()",
+     "----SS-S"},
+    {PyNativeArgumentKind_STR, "'7'", "------ES"},
+    {PyNativeArgumentKind_STR_SUBCLASS, "type('Str', (str,), {})('7')", "------NS"},
+    {PyNativeArgumentKind_STR_SUBCLASS, "type('Str', (str,), {'__index__': number})('7')",
+     "------NS"},
+    {PyNativeArgumentKind_OTHER, "None", "-------S"},
+    {PyNativeArgumentKind_OTHER, "b'7'", "-------S"},
+    {PyNativeArgumentKind_OTHER, "[]", "-------S"},
+    {PyNativeArgumentKind_OTHER, "type('Integer', (), {'__int__': number})()", "-------S"},
 };
+
+/// Returns the column of a type in Example::ranks.
+std::size_t ColumnOf(std::string_view letters) {
+  if (letters == "?") return 0;
+  if (letters == "d" || letters == "g") return 2;
+  if (letters == "f") return 3;
+  if (letters == "Zd" || letters == "Zg") return 4;
+  if (letters == "Zf") return 5;
+  if (letters == "s" || letters == "*s") return 6;
+  return letters == "O" ? 7 : 1;
+}
+
+/// Returns the rank that docs/ABI.md gives an example.
+PyNativeRank Prescribed(const Example &each, std::string_view letters) {
+  switch (each.ranks[ColumnOf(letters)]) {
+    case 'E':
+      return PyNativeRank_EXACT;
+    case 'N':
+      return PyNativeRank_NEAR;
+    case 'S':
+      return PyNativeRank_SAFE;
+    default:
+      return PyNativeRank_NONE;
+  }
+}
 
 PyNativeRank RankOf(unsigned char rank) {
   if (rank <= PyNativeRank_NONE) return static_cast<PyNativeRank>(rank);
@@ -92,7 +128,9 @@ TEST(Ranks, AreThoseOfTheWrappers) {
   ForEachPair(
       [&](const Example &each, const char *letters, PyNativeRank wrapper, PyNativeRank table) {
         ++pairs[{each.kind, letters}];
-        EXPECT_EQ(wrapper, table) << each.expression << " for " << letters;
+        const PyNativeRank prescribed = Prescribed(each, letters);
+        EXPECT_EQ(wrapper, prescribed) << "the wrapper, " << each.expression << " for " << letters;
+        EXPECT_EQ(table, prescribed) << "the table, " << each.expression << " for " << letters;
       });
   // There are 13 kinds of arguments for 22 types: 19 number types, two text types, and objects.
   EXPECT_EQ(pairs.size(), 13u * (19 + 2 + 1));

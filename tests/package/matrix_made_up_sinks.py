@@ -5,6 +5,7 @@ import atexit
 import functools
 import os
 import pathlib
+import sysconfig
 
 import support
 import typedcall
@@ -22,8 +23,8 @@ _BUFFERS = {each + letters for each in ("*", "*k") for letters in "?bBhHiIlLqQnN
 def module_of(name):
     """Returns a sink's extension module. $TYPEDCALL_MADE_UP is a folder of modules that are used in its place."""
     folder = os.environ.get("TYPEDCALL_MADE_UP")
-    module = support.build(name, FLAGS) if folder is None else support.load(name, next(
-        os.path.join(folder, each) for each in sorted(os.listdir(folder)) if each.startswith(name)))
+    module = support.build(name, FLAGS) if folder is None else support.load(
+        name, os.path.join(folder, name + sysconfig.get_config_var("EXT_SUFFIX")))
     atexit.register(module.end)
     return module
 

@@ -104,10 +104,10 @@ def of(sinks, properties=Matrix, suffix=""):
     return made
 
 
-globals().update(of((
-    "wrapper", "typed function", "ufunc", "sqlite", "sqlite3", "tvm-ffi", "closure", "free closure", "callback", "free callback",
-    "converting callback", "closure pointer", "LowLevelCallable", "ctypes", "cffi", "made-up values", "made-up arrays",
-    "pypy wrapper", "pypy typed function", "pypy")))
+#: These sinks take long, and are tested in test_matrix_types.py, test_matrix_full.py and test_matrix_optional.py.
+SLOW = {"ufunc of arrays", "numba", "numba without the GIL", "numba with Optionals", "jax", "duckdb", "call site", "fallback",
+        "loop", "C++ callback", "narrowing", "cython", "long made-up arrays"}
+globals().update(of([sink for sink in matrix_sinks.SINKS if sink not in SLOW]))
 globals().update(of(SAMPLE, Processes, "InProcesses"))
 #: C code of the tests calls these sinks. A library that is called from Python has the GIL, and no exception is pending.
 globals().update(of(("made-up values", "made-up arrays"), cases(Cells, "states"), "InAnyState"))
