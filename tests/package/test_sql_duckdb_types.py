@@ -179,6 +179,44 @@ class Types(sql_duckdb_support.OfDuckDb, sql_connection.Connection, unittest.Tes
         self.assertEqual(self.value("f(1::bigint)"), f(1))
         self.refuses("TypeError: the type of the result depends on the value", "f(4294967296)")
 
+    def test_overloads_of_many_arguments_take_every_type(self):
+        # There are too many combinations of types for a list of each.
+        functions, got = {}, []
+
+        def f(*arguments):
+            got.append(arguments)
+            return -1
+
+        for letters, of in (("iii", ctypes.c_int), ("ddd", ctypes.c_double)):
+            def called(*arguments, letters=letters):
+                got.append((letters, *arguments))
+                return len(functions)
+
+            functions[letters + "->l"] = ctypes.CFUNCTYPE(ctypes.c_long, *[of] * 3)(called)
+        typedcall.tag(f, list(functions), [ctypes.cast(each, ctypes.c_void_p).value for each in functions.values()], flags=0)
+        self.addCleanup(typedcall.untag, f)
+        self.register(f)
+        for arguments, expected in (
+                ("1, 2::tinyint, true", ("iii", 1, 2, 1)), ("1::utinyint, 2::uhugeint, 3::hugeint", ("iii", 1, 2, 3)),
+                ("1, 2::bigint, 2.5::float", ("ddd", 1.0, 2.0, 2.5)), ("9007199254740993, 2e0, 1", ("ddd", 2.0**53, 2.0, 1.0)),
+                ("-0.1, 2::usmallint, 1", ("ddd", -0.1, 2.0, 1.0)),
+                ("-0.1::decimal(9, 4), 0.2::decimal(18, 1), 123456789012345678901.5::decimal(38, 2)",
+                 ("ddd", -0.1, 0.2, 123456789012345678901.5)),
+                # An int that is too large for `i` becomes no float.
+                ("1, 2, 18446744073709551615", (1, 2, 2**64 - 1)), ("1::bigint, 2::bigint, 2::bigint << 61", (1, 2, 2**62)),
+                ("-170141183460469231731687303715884105727, 340282366920938463463374607431768211455::uhugeint, 3",
+                 (-2**127 + 1, 2**128 - 1, 3)),
+                ("1, 'text', 2", (1, "text", 2)), ("1, 2.5, 'blob'::blob", (1, 2.5, b"blob"))):
+            self.value("f(%s)" % arguments)
+            self.assertEqual(got.pop(), expected, arguments)
+        for arguments in ("NULL, 1.5, 2", "1, NULL::date, 2"):
+            self.assertIsNone(self.value("f(%s)" % arguments))
+        for value in ("current_date", "[1]", "interval 1 day", "uuid()"):
+            self.refuses("TypeError: an argument has an SQL type that no overload takes; cast it", "f(1, %s, 2)" % value)
+        self.assertEqual(got, [])
+        self.assertEqual(self.query("select f(i::smallint, if(i % 5 = 0, null, 1.5), i) from range(3000) t(i)").count((None,)), 600)
+        self.assertEqual(sorted(got), [("ddd", float(i), 1.5, float(i)) for i in range(3000) if i % 5])
+
     def test_a_text_is_no_blob_and_no_number(self):
         self.register(buffers.hash, name="f")
         self.register(functions.half)

@@ -194,6 +194,8 @@ class Planner:
         described = [describe(*row[:2]) for row in among]
         self._results = [each[1] for each in described]
         self._by_row = {entry.signature: entry for entry in reversed(entries)}
+        #: The results of overloads that NumPy can call, and "v" for the others.
+        self._possible = [each if row[0] in self._by_row else "v" for row, each in zip(among, self._results)]
 
         def rank_of(given: str, letters: str) -> int | None:
             return rank_of_kind(takes_truth, _kind(given), letters)
@@ -245,7 +247,7 @@ class Planner:
                 return Loop(first, tuple(arguments) + (result,))
         else:
             inputs = [_NARROWER.get(each, each) for each in given]
-            results += dict.fromkeys([self._results[at] for at in steps.later if self._among[at][0] in self._by_row])
+            results += sorted({*map(self._possible.__getitem__, steps.later)})
         numbers = [each for each in results if has_dtype(each)]
         if not numbers:
             return None

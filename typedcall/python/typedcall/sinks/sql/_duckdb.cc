@@ -81,16 +81,17 @@ TYPEDCALL_RARE const char *add_all(handle database, order *wanted) {
 /// set.
 TYPEDCALL_RARE bool add_function(order *wanted, std::unique_ptr<function> made,
                                  const overloads &all, PyObject *rows) {
-  auto [tried, chosen] = duckdb::planned(all, made->types);
-  for (const entry *each : chosen.size() == 1 ? chosen : tried) {
+  const duckdb::choices found(all, made->types);
+  const bool is_one = found.chosen.size() == 1 && !found.are_ranked;
+  for (const entry *each : is_one ? found.chosen : found.tried) {
     made->functions.all.push_back(*each);
   }
-  made->functions.prepare_in_order();
-  made->plan(chosen, all);
+  found.are_ranked ? made->functions.prepare() : made->functions.prepare_in_order();
+  made->plan(found.chosen, all);
   entry_row from;
   const bool is_right =
-      chosen.size() != 1 ||
-      (from.read(PyTuple_GET_ITEM(rows, chosen[0] - all.all.data())) && made->look_for_loop(from));
+      !is_one || (from.read(PyTuple_GET_ITEM(rows, found.chosen[0] - &all.all[0])) &&
+                  made->look_for_loop(from));
   wanted->functions.push_back(std::move(made));
   return is_right;
 }

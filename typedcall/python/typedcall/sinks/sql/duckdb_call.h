@@ -21,6 +21,7 @@ struct function {
   overloads functions;                                    // the functions that values may choose
   value_type result{PyNativeType{PyNativeType_VOID, 0}};  // the type of the result column
   bool is_result = true;                                  // true if all functions return that type
+  bool is_mixed = false;                                  // true if results are of several kinds
   bool is_attached = false, is_detached = false;
   bool is_own = false;  // true if there is one function, and `types` fit it or are converted
   /// The loop for whole runs of rows, if all types are numbers and calls always have results.
@@ -42,9 +43,17 @@ struct function {
       is_detached |= PyNativeView_Internal_IsDetached(each->view.thread_state);
     }
     result = value_type(type);
-    for (const entry &each : functions.all) is_result &= type_of(each.result) == type_of(result);
+    for (const entry &each : functions.all) {
+      is_result &= type_of(each.result) == type_of(result);
+      is_mixed |= each.is_here() && !has_kind_of(each.result);
+    }
   }
 
+  /// True if the column is for results of the same kind.
+  bool has_kind_of(const value_type &type) const {
+    PyNativeType all = result.type;
+    return calling::add_result(&all, type.type);
+  }
   static bool is_number(const value_type &type) {
     return type.kind != PyNativeKind_VOID && type.kind <= PyNativeKind_FLOATING;
   }
@@ -126,6 +135,9 @@ struct vector_call {
     for (std::size_t i = 0; i < columns.size(); ++i) {
       const handle vector = library.data_chunk_get_vector(chunk, i);
       columns[i].type = self.types[i];
+      if (self.types[i] == ANY && !columns[i].find_type(vector)) {
+        detached("TypeError: an argument has an SQL type that no overload takes; cast it");
+      }
       columns[i].needs_nul = self.needs_nul(i);
       columns[i].data = static_cast<const char *>(library.vector_get_data(vector));
       add_nulls(library.vector_get_validity(vector));
@@ -134,6 +146,7 @@ struct vector_call {
   }
 
   void run() {
+    if (has_failed) return;
     try {
       for_valid_rows(valid, rows, [&](std::uint64_t first, std::uint64_t end) {
         self.is_own ? run_own(first, end) : run_rows(first, end);
@@ -155,7 +168,27 @@ struct vector_call {
   void run_rows(std::uint64_t first, std::uint64_t end) {
     const row_home where{*self.where, self.is_attached};
     for (row = first; row < end && !has_failed; ++row) {
-      calling::call(self.functions, self.callable.get(), where, columns.size(), *this);
+      if (self.is_mixed) {
+        run_mixed(where);
+      } else {
+        calling::call(self.functions, self.callable.get(), where, columns.size(), *this);
+      }
+    }
+  }
+
+  /// Makes the call for a row if the column is for results of the function that the values choose.
+  TYPEDCALL_OUT_OF_LINE void run_mixed(const row_home &where) {
+    const std::size_t count = columns.size();
+    auto *const arguments = TYPEDCALL_INTERNAL_ON_STACK(given, count + 1);
+    auto *const values = TYPEDCALL_INTERNAL_ON_STACK(native_value, 2 * count + 1);
+    for (std::size_t i = 0; i < count; ++i) arguments[i] = look(i);
+    const entry *const chosen = self.functions.choose(arguments, count, values);
+    if (chosen != nullptr && !self.has_kind_of(chosen->result)) {
+      detached(
+          "TypeError: the type of the result depends on the value, and a column has one type; cast "
+          "the argument to a narrower type");
+    } else {
+      calling::run(chosen, self.callable.get(), where, count, values, *this);
     }
   }
 

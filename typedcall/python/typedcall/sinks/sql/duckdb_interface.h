@@ -36,14 +36,31 @@ struct text {
 };
 static_assert(sizeof(text) == 16);
 
+/// The layout of HUGEINT and UHUGEINT.
+struct huge {
+  std::uint64_t low, high;
+};
+
+/// A DECIMAL for DuckDB's functions.
+struct decimal {
+  unsigned char width, scale;
+  huge value;
+};
+
 /// The DuckDB functions that are used here. A result of 0 means success.
 struct api {
   int (*connect)(handle database, handle *connection);
   void (*disconnect)(handle *connection);
+  double (*decimal_to_double)(decimal value);
   handle (*create_logical_type)(int type);
+  int (*get_type_id)(handle type);
+  unsigned char (*decimal_width)(handle type);
+  unsigned char (*decimal_scale)(handle type);
+  int (*decimal_internal_type)(handle type);
   void (*destroy_logical_type)(handle *type);
   handle (*data_chunk_get_vector)(handle chunk, std::uint64_t column);
   std::uint64_t (*data_chunk_get_size)(handle chunk);
+  handle (*vector_get_column_type)(handle vector);
   void *(*vector_get_data)(handle vector);
   std::uint64_t *(*vector_get_validity)(handle vector);
   void (*vector_ensure_validity_writable)(handle vector);
@@ -65,8 +82,9 @@ struct api {
 
   /// Copies functions from DuckDB's table, which is valid only until the extension has been loaded.
   static api of(const void *table) {
-    constexpr int places[] = {3,   6,   156, 184, 190, 191, 194, 195, 196, 198, 209, 210,
-                              211, 214, 215, 216, 217, 218, 220, 221, 222, 223, 224, 225};
+    constexpr int places[] = {3,   6,   45,  156, 166, 167, 168, 169, 184, 190,
+                              191, 193, 194, 195, 196, 198, 209, 210, 211, 214,
+                              215, 216, 217, 218, 220, 221, 222, 223, 224, 225};
     static_assert(sizeof(places) / sizeof(*places) == sizeof(api) / sizeof(void (*)()));
     api made;
     auto *to = reinterpret_cast<char *>(&made);
@@ -82,6 +100,20 @@ struct api {
 
 /// The functions of the DuckDB in this process, set before any SQL function can be called.
 inline api library;
+
+/// Returns the type of a vector. For a DECIMAL, also stores its width and scale, and the integer
+/// type of its digits.
+inline int type_of(handle vector, decimal *real, int *digits) {
+  handle logical = library.vector_get_column_type(vector);
+  const int type = library.get_type_id(logical);
+  constexpr int kDecimal = 19;
+  if (type == kDecimal) {
+    *real = {library.decimal_width(logical), library.decimal_scale(logical), {}};
+    *digits = library.decimal_internal_type(logical);
+  }
+  library.destroy_logical_type(&logical);
+  return type;
+}
 
 }  // namespace typedcall::python::duckdb
 

@@ -95,24 +95,45 @@ inline given any_of(sql_type type) {
   return type == BLOB ? given::bytes("", 0) : given::integer(0);
 }
 
-/// Returns the entries that the engine may try for values of these types, in order, and those of
-/// them that some value chooses. If no entry accepts a value, the Python function is called.
-TYPEDCALL_RARE inline auto planned(const overloads &functions, const sql_types &types) {
-  std::vector<given> values;
-  std::vector<int_range> ranges;
-  for (const sql_type type : types) {
-    values.push_back(any_of(type));
-    ranges.push_back(range_of(type));
+/// The entries that values of some types may choose. If none accepts a value, the Python function
+/// is called.
+struct choices {
+  std::vector<const entry *> tried, chosen;
+  bool are_ranked = false;  ///< true if the engine must rank the values of each row
+
+  TYPEDCALL_RARE choices(const overloads &functions, const sql_types &types) {
+    std::vector<given> values;
+    std::vector<int_range> ranges;
+    for (const sql_type type : types) {
+      are_ranked |= type == ANY;
+      values.push_back(any_of(type));
+      ranges.push_back(range_of(type));
+    }
+    if (are_ranked) {
+      add_suited(functions, types, values);
+      return;
+    }
+    for (const calling::step &each : calling::plan_of(functions, values, ranges).steps) {
+      const entry *const one = &functions.all[each.overload];
+      if (!one->is_here()) break;
+      tried.push_back(one);
+      if (each.is_reachable) chosen.push_back(one);
+    }
   }
-  std::pair<std::vector<const entry *>, std::vector<const entry *>> tried_and_chosen;
-  for (const calling::step &each : calling::plan_of(functions, values, ranges).steps) {
-    const entry *const one = &functions.all[each.overload];
-    if (!one->is_here()) break;
-    tried_and_chosen.first.push_back(one);
-    if (each.is_reachable) tried_and_chosen.second.push_back(one);
+
+ private:
+  void add_suited(const overloads &functions, const sql_types &types,
+                  const std::vector<given> &values) {
+    for (const entry &each : functions.all) {
+      bool suits = each.parameters.size() == types.size();
+      for (std::size_t i = 0; i < types.size() && suits; ++i) {
+        suits = types[i] == ANY || rank_of(values[i], each.parameters[i]) != PyNativeRank_NONE;
+      }
+      if (suits) tried.push_back(&each);
+      if (suits && each.is_here()) chosen.push_back(&each);
+    }
   }
-  return tried_and_chosen;
-}
+};
 
 /// The SQL types that are registered for one argument. DuckDB casts any other type to one of the
 /// same kind in Python.
@@ -121,7 +142,7 @@ class argument_types {
   static constexpr int kLevels = 5;
   /// The level of each type. Types of level 0 are necessary. If there would be too many lists of
   /// types, the highest levels are dropped. Types of level kLevels are never used.
-  std::array<int, UHUGEINT + 1> levels;
+  std::array<int, ANY + 1> levels;
 
   argument_types() { levels.fill(kLevels); }
 
@@ -159,7 +180,7 @@ class argument_types {
 };
 
 // DuckDB tries each list in turn, and shows all of them if none fits.
-constexpr std::size_t kMostLists = 128;
+constexpr std::size_t kMostLists = 256;
 
 /// Returns all combinations of the arguments' types up to a level, or none if there are too many.
 TYPEDCALL_RARE inline std::vector<sql_types> combined(const std::vector<argument_types> &arguments,
@@ -196,11 +217,17 @@ TYPEDCALL_RARE inline std::vector<sql_types> lists_of(const overloads &functions
       own.back().push_back(type_of(type));
     }
   }
-  int level = argument_types::kLevels;
-  while (level-- > 0 && found.empty()) found = combined(arguments, level);
+  for (int level = argument_types::kLevels; level-- > 0 && found.empty();) {
+    found = combined(arguments, level);
+    // DuckDB would cast the types that are left out, and choose other entries than Python.
+    if (found.empty() && ranked > 1) {
+      for (argument_types &each : arguments) each.levels[ANY] = 0;
+    }
+  }
+  if (found.empty() && ranked > 1) found.emplace_back(count, ANY);
   // If the entries' own types were also registered, DuckDB could cast to another kind, because that
   // costs less than two casts to BIGINT.
-  if (ranked > 1 && !found.empty()) return found;
+  if (ranked > 1) return found;
   for (const sql_types &each : own) {
     if (std::find(found.begin(), found.end(), each) == found.end()) found.push_back(each);
   }

@@ -80,6 +80,8 @@ constexpr auto kConverters = make_converters(std::make_index_sequence<kNumbers *
 /// The vector of an argument, which DuckDB has flattened to one value per row.
 struct column {
   sql_type type;
+  int digits = BIGINT;  ///< the integer type of a DECIMAL's digits
+  decimal real = {};    ///< the width and scale of a DECIMAL
   /// True if a C function expects a NUL after the text, where DuckDB stores none.
   bool needs_nul = false;
   const char *data = nullptr;
@@ -95,6 +97,13 @@ struct column {
     return value;
   }
   const text &text_at(std::uint64_t row) const { return reinterpret_cast<const text *>(data)[row]; }
+
+  /// Finds the type of a vector. Returns false if functions do not take it.
+  bool find_type(handle vector) {
+    type = static_cast<sql_type>(type_of(vector, &real, &digits));
+    return (type >= BOOLEAN && type <= DOUBLE) || is_integer(type) || type == VARCHAR ||
+           type == BLOB || type == DECIMAL || type == SQLNULL;
+  }
 
   /// Prepares the column for a parameter of its own type or one to which it is converted. Throws
   /// std::bad_alloc.
@@ -151,10 +160,6 @@ struct column {
   }
 
  private:
-  /// The layout of HUGEINT and UHUGEINT.
-  struct huge {
-    std::uint64_t low, high;
-  };
   bool is_huge(const given &value) const {
     return value.kind == PyNativeArgumentKind_OTHER && (type == HUGEINT || type == UHUGEINT);
   }
@@ -180,14 +185,25 @@ struct column {
         const bool is_small = type == HUGEINT && high == UINT64_MAX && low > INT64_MAX;
         return is_small ? given::integer(static_cast<std::int64_t>(low)) : given::nothing();
       }
-      default: {
-        std::uint64_t bits = 0;
-        const unsigned size = 1u << ((type - TINYINT) % 4), unused = 64 - 8 * size;
-        std::memcpy(&bits, data + row * size, size);
-        if (type > BIGINT) return given::unsigned_integer(bits);
-        return given::integer(static_cast<std::int64_t>(bits << unused) >> unused);
+      case DECIMAL: {
+        const std::int64_t low = digits == HUGEINT ? 0 : integer_at(row, digits);
+        real.value = {static_cast<std::uint64_t>(low), low < 0 ? UINT64_MAX : 0};
+        if (digits == HUGEINT) real.value = at<huge>(row);
+        return given::real(library.decimal_to_double(real));
       }
+      default:
+        return type > BIGINT
+                   ? given::unsigned_integer(static_cast<std::uint64_t>(integer_at(row, type)))
+                   : given::integer(integer_at(row, type));
     }
+  }
+
+  std::int64_t integer_at(std::uint64_t row, int stored) const {
+    std::uint64_t bits = 0;
+    const unsigned size = 1u << ((stored - TINYINT) % 4), unused = 64 - 8 * size;
+    std::memcpy(&bits, data + row * size, size);
+    if (stored > BIGINT) return static_cast<std::int64_t>(bits);
+    return static_cast<std::int64_t>(bits << unused) >> unused;
   }
 
   object_ref box_huge(huge value) const {
@@ -224,18 +240,12 @@ struct results {
       set_null(row);
       return nullptr;
     }
-    const bool is_same_kind =
-        given_type.kind == type.kind || (given_type.is_integer && type.is_integer);
     native_value made;
-    if (is_same_kind) {
-      if (calling::take(calling::given_of(given_type, place), type, &made) != calling::taken::yes) {
-        return "OverflowError: the result is too large for its column";
-      }
-      std::memcpy(data + row * type.size, &made, type.size);
-      return nullptr;
+    if (calling::take(calling::given_of(given_type, place), type, &made) != calling::taken::yes) {
+      return "OverflowError: the result is too large for its column";
     }
-    return "TypeError: the type of the result depends on the value, and a column has one type; "
-           "cast the argument to a narrower type";
+    std::memcpy(data + row * type.size, &made, type.size);
+    return nullptr;
   }
 
   /// Stores the C function's result, which is at `place`. Returns null, or an error message.
