@@ -1,22 +1,22 @@
 """Adds a code to the list of type codes, and compiles the headers. A code whose columns contradict its C type, or that has
-no ranks, must not compile. The C type stands for a float of 16 bits, which some compilers lack."""
+no ranks, must not compile. The C type stands for a bfloat16, which some compilers lack."""
 import compilers
 
 HEADER = "typedcall/signature/type_codes.h"
 LAST_FLOAT = '  X(LONGDOUBLE, "g",'
-HALF = 'HALF, "e", unsigned short, FLOATING'
+BRIEF = 'BRIEF, "y", unsigned short, FLOATING'
 IN_C = [("c", "c99"), ("c", "c11"), ("c++", "c++11"), ("c++", "c++17")]
 WRONG = {
-    "no columns": HALF,
-    "no digits": HALF + ", FLOATING, 0xBC00",
-    "the columns of f": HALF + ", FLOATING, UINT64_C(0xBF800000), FLT_MANT_DIG",
-    "the columns of d": HALF + ", FLOATING, UINT64_C(0xBFF0000000000000), DBL_MANT_DIG",
-    "the error value of f": HALF + ", FLOATING, UINT64_C(0xBF800000), 11",
-    "no error value": HALF + ", FLOATING, 0, 11",
-    "the digits of f": HALF + ", FLOATING, 0xBC00, FLT_MANT_DIG",
-    "digits of another layout": HALF + ", FLOATING, 0xBC00, 8",
-    "a sign too few": 'HALF, "e", short, SIGNED, SIGNED, 0xFFFF, 16',
-    "an error value without a kind": 'HALF, "e", short, COMPLEX, COMPLEX, 0xFFFF, 5',
+    "no columns": BRIEF,
+    "no digits": BRIEF + ", FLOATING, 0xBF80",
+    "the columns of f": BRIEF + ", FLOATING, UINT64_C(0xBF800000), FLT_MANT_DIG",
+    "the columns of d": BRIEF + ", FLOATING, UINT64_C(0xBFF0000000000000), DBL_MANT_DIG",
+    "the error value of f": BRIEF + ", FLOATING, UINT64_C(0xBF800000), 8",
+    "no error value": BRIEF + ", FLOATING, 0, 8",
+    "the digits of f": BRIEF + ", FLOATING, 0xBF80, FLT_MANT_DIG",
+    "digits of another layout": BRIEF + ", FLOATING, 0xBF80, 11",
+    "a sign too few": 'BRIEF, "y", short, SIGNED, SIGNED, 0xFFFF, 16',
+    "an error value without a kind": 'BRIEF, "y", short, COMPLEX, COMPLEX, 0xFFFF, 5',
 }
 
 
@@ -36,15 +36,15 @@ class NewCode(compilers.Compiling):
             self.check_compiles(self.compile("", language, standard))
             for name, row in WRONG.items():
                 with self.subTest(name, standard=standard):
-                    self.check_refused(self.compile(row, language, standard), "HALF")
+                    self.check_refused(self.compile(row, language, standard), "BRIEF")
 
     def test_right_columns(self):
         for language, standard in IN_C:
             with self.subTest(standard):
-                self.check_compiles(self.compile(HALF + ", FLOATING, 0xBC00, 11", language, standard))
+                self.check_compiles(self.compile(BRIEF + ", FLOATING, 0xBF80, 8", language, standard))
 
     def test_a_float_with_other_digits_needs_ranks(self):
         for language, standard in IN_C:
             with self.subTest(standard):
-                ended = self.compile(HALF + ", FLOATING, 0xBC00, 11", language, standard, "typedcall/overload_choice.h")
-                self.check_refused(ended, "PyNativeChoice_Internal_column_of_HALF")
+                ended = self.compile(BRIEF + ", FLOATING, 0xBF80, 8", language, standard, "typedcall/overload_choice.h")
+                self.check_refused(ended, "PyNativeChoice_Internal_column_of_BRIEF")
