@@ -58,6 +58,10 @@ class Lists(unittest.TestCase):
         self.assertEqual(Flags(0x0201).requirements(), "needs the GIL, flags not understood")
         self.assertEqual(Flags(0x01000000).requirements(), "flags not understood")
 
+    def test_types_have_the_names_that_c_gives_them(self):
+        own = [code.c_type for code in codes.CODES.values() if "PyNative" in code.c_type]
+        self.assertEqual(own, [])
+
     def test_error_values_by_class(self):
         without = [letters for letters in codes.CODES if not codes.has_error_value(letters)]
         self.assertEqual(without, ["v", "?", "Zf", "Zd", "Zg"])
