@@ -29,7 +29,7 @@ def _extension() -> Any:
 
 def _address(function: Any) -> int:
     if is_a(function, int):
-        return function
+        return int.__int__(function)
     if text_attribute(function, "__module__") != "ctypes" and not hasattr(function, "argtypes"):
         raise TypeError(
             f"an array's C function is an address or a ctypes function, not '{type_name(function)}'"
