@@ -68,10 +68,6 @@ class Raising(adapter_support.NumbaCalls):
                 self.assertIs(type(context), ZeroDivisionError)
                 self.assertIs(context.__context__, outer)
 
-    def test_the_error_value_alone_is_a_result(self):
-        functions.keep(None)
-        self.assertEqual(compiled(others.check)(-1), -1)
-
         def mine(x):
             raise NotImplementedError
 

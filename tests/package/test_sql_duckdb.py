@@ -63,19 +63,12 @@ class Values(sql_duckdb_support.OfDuckDb, sql_connection.Values, unittest.TestCa
         for text in ("inc()", "inc(1, 2)", "inc([1])", "same_text([1])"):
             with self.assertRaisesRegex(duckdb.BinderException, "No function matches"):
                 self.value(text)
-        self.refuses("TypeError: 'str' object", "inc('x')")
-        self.refuses("TypeError: 'float' object", "inc(1.5)")
-        self.assertEqual(self.value("inc(1)"), 2)
 
     def test_text(self):
         self.register(functions.same_text)
-        self.register(buffers.utf8_length)
         texts = ["x" * size for size in range(30)] + ["h\u00e4, \u20ac, \U0001f40d " * 9]
         self.assertEqual(self.query("select same_text(x) from (select unnest(?) as x)", texts),
                          [(text,) for text in texts])
-        # A text may contain NUL if it is passed with its length.
-        self.assertEqual(self.value("utf8_length('a' || chr(0) || 'b')"), 3)
-        self.refuses("ValueError: embedded null character", "same_text('a' || chr(0) || 'b')")
 
     def test_texts_of_every_multi_byte_shape(self):
         self.register(functions.same_text)
