@@ -168,6 +168,7 @@ class loop {
   /// The element types of the input arrays, in order.
   std::vector<PyNativeType> inputs() const {
     std::vector<PyNativeType> found;
+    found.reserve(types_.parameters.size());
     for (const calling::value_type &each : types_.parameters) found.push_back(each.type);
     return found;
   }

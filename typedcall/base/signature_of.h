@@ -73,7 +73,9 @@ constexpr auto with_real_type(int code, const Body &body) -> decltype(body(0.0))
 template <class Real>
 constexpr int exact_digits() {
   int digits = 1;
-  for (Real most = 2; static_cast<Real>(most + 1) > most; most = static_cast<Real>(2 * most)) {
+  Real power = 2;
+  while (static_cast<Real>(power + 1) > power) {
+    power = static_cast<Real>(2 * power);
     ++digits;
   }
   return digits;
