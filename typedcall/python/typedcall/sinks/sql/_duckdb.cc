@@ -10,10 +10,8 @@
 namespace {
 
 using namespace typedcall::python;
-using duckdb::entry;
 using duckdb::function;
 using duckdb::handle;
-using duckdb::overloads;
 using typedcall::object_ref;
 duckdb::api &api = duckdb::library;
 
@@ -77,25 +75,6 @@ TYPEDCALL_RARE const char *add_all(handle database, order *wanted) {
              : "typedcall: DuckDB does not take it; does an aggregate or a macro have that name?";
 }
 
-/// Adds the function for one list of types to `wanted`. On failure, returns false with an exception
-/// set.
-TYPEDCALL_RARE bool add_function(order *wanted, std::unique_ptr<function> made,
-                                 const overloads &all, PyObject *rows) {
-  const duckdb::choices found(all, made->types);
-  const bool is_one = found.chosen.size() == 1 && !found.are_ranked;
-  for (const entry *each : is_one ? found.chosen : found.tried) {
-    made->functions.all.push_back(*each);
-  }
-  found.are_ranked ? made->functions.prepare() : made->functions.prepare_in_order();
-  made->plan(found.chosen, all);
-  entry_row from;
-  const bool is_right =
-      !is_one || (from.read(PyTuple_GET_ITEM(rows, found.chosen[0] - &all.all[0])) &&
-                  made->look_for_loop(from));
-  wanted->functions.push_back(std::move(made));
-  return is_right;
-}
-
 TYPEDCALL_RARE PyObject *install(PyObject *module, PyObject *load, const char *name,
                                  PyObject *callable, PyObject *kept, PyObject *groups) {
   order wanted{name, {}};
@@ -108,11 +87,13 @@ TYPEDCALL_RARE PyObject *install(PyObject *module, PyObject *load, const char *n
     for (const auto &types : duckdb::lists_of(each.functions, count)) {
       auto made = std::make_unique<function>();
       made->callable = object_ref::borrow(callable);
+      made->called = callable;
       made->kept = object_ref::borrow(kept);
       made->where = where;
       made->types = types;
       made->is_pure = each.is_pure != 0;
-      if (!add_function(&wanted, std::move(made), each.functions, each.rows)) return nullptr;
+      if (!made->make(each.functions, each.rows)) return nullptr;
+      wanted.functions.push_back(std::move(made));
     }
   }
   if (PyErr_Occurred() != nullptr) return nullptr;

@@ -4,82 +4,12 @@
 #ifndef TYPEDCALL_PYTHON_SQL_DUCKDB_CALL_H_
 #define TYPEDCALL_PYTHON_SQL_DUCKDB_CALL_H_
 
-#include "duckdb_values.h"
+#include "duckdb_function.h"
 
 #include <algorithm>
-#include <optional>
 #include <vector>
 
 namespace typedcall::python::duckdb {
-
-/// An SQL function with one list of types. Must be created and destroyed with the GIL held.
-struct function {
-  object_ref callable, kept;
-  home *where = nullptr;
-  sql_types types;
-  bool is_pure = false;
-  overloads functions;                                    // the functions that values may choose
-  value_type result{PyNativeType{PyNativeType_VOID, 0}};  // the type of the result column
-  bool is_result = true;                                  // true if all functions return that type
-  bool is_mixed = false;                                  // true if results are of several kinds
-  bool is_attached = false, is_detached = false;
-  bool is_own = false;  // true if there is one function, and `types` fit it or are converted
-  /// The loop for whole runs of rows, if all types are numbers and calls always have results.
-  std::optional<loop> numbers;
-  function *next = nullptr;  // the next function that DuckDB no longer needs
-
-  /// `chosen` are the functions that values may choose. If there are none, the Python function is
-  /// called, and `all` determines the result type.
-  TYPEDCALL_RARE void plan(const std::vector<const entry *> &chosen, const overloads &all) {
-    PyNativeType type =
-        result.type;  // that of the first functions, if results are of several kinds
-    for (const entry &each : all.all) {
-      const bool is_asked = each.is_here() && each.parameters.size() == types.size();
-      if (chosen.empty() && is_asked) calling::add_result(&type, each.result.type);
-    }
-    for (const entry *each : chosen) {
-      calling::add_result(&type, each->result.type);
-      is_attached |= PyNativeView_Internal_IsAttached(each->view.thread_state);
-      is_detached |= PyNativeView_Internal_IsDetached(each->view.thread_state);
-    }
-    result = value_type(type);
-    for (const entry &each : functions.all) {
-      is_result &= type_of(each.result) == type_of(result);
-      is_mixed |= each.is_here() && !has_kind_of(each.result);
-    }
-  }
-
-  /// True if the column is for results of the same kind.
-  bool has_kind_of(const value_type &type) const {
-    PyNativeType all = result.type;
-    return calling::add_result(&all, type.type);
-  }
-  static bool is_number(const value_type &type) {
-    return type.kind != PyNativeKind_VOID && type.kind <= PyNativeKind_FLOATING;
-  }
-  /// Makes the loop if possible. `from` is the row of the only function. On failure, returns false
-  /// with an exception set.
-  TYPEDCALL_RARE bool look_for_loop(const entry_row &from) {
-    const entry &chosen = functions.all[0];
-    is_own = true;
-    bool is_whole = !chosen.view.may_fall_back &&
-                    !PyNativeView_Internal_IsDetached(chosen.view.thread_state) &&
-                    is_number(chosen.result);
-    for (std::size_t i = 0; i < types.size(); ++i) {
-      const value_type &type = chosen.parameters[i];
-      is_own &= type_of(type) == types[i] || is_converted(types[i], type_of(type));
-      is_whole &= is_number(type);
-    }
-    if (is_whole && is_own) numbers = loop::make(from.signature, from.flags, from.address);
-    return !is_whole || !is_own || numbers;
-  }
-  bool needs_nul(std::size_t at) const {
-    for (const entry &each : functions.all) {
-      if (each.parameters[at].is_text && !each.parameters[at].is_buffer) return true;
-    }
-    return false;
-  }
-};
 
 /// Access to Python for a row. The thread may already be attached.
 struct row_home {
@@ -135,9 +65,7 @@ struct vector_call {
     for (std::size_t i = 0; i < columns.size(); ++i) {
       const handle vector = library.data_chunk_get_vector(chunk, i);
       columns[i].type = self.types[i];
-      if (self.types[i] == ANY && !columns[i].find_type(vector)) {
-        detached("TypeError: an argument has an SQL type that no overload takes; cast it");
-      }
+      if (self.types[i] == ANY || self.types[i] == DECIMAL) columns[i].find_type(vector);
       columns[i].needs_nul = self.needs_nul(i);
       columns[i].data = static_cast<const char *>(library.vector_get_data(vector));
       add_nulls(library.vector_get_validity(vector));
@@ -146,7 +74,6 @@ struct vector_call {
   }
 
   void run() {
-    if (has_failed) return;
     try {
       for_valid_rows(valid, rows, [&](std::uint64_t first, std::uint64_t end) {
         self.is_own ? run_own(first, end) : run_rows(first, end);
@@ -171,7 +98,7 @@ struct vector_call {
       if (self.is_mixed) {
         run_mixed(where);
       } else {
-        calling::call(self.functions, self.callable.get(), where, columns.size(), *this);
+        calling::call(self.functions, self.called, where, columns.size(), *this);
       }
     }
   }
@@ -183,12 +110,14 @@ struct vector_call {
     auto *const values = TYPEDCALL_INTERNAL_ON_STACK(native_value, 2 * count + 1);
     for (std::size_t i = 0; i < count; ++i) arguments[i] = look(i);
     const entry *const chosen = self.functions.choose(arguments, count, values);
-    if (chosen != nullptr && !self.has_kind_of(chosen->result)) {
+    // The kinds are nearly always the same.
+    if (chosen != nullptr && chosen->result.kind != self.result.kind &&
+        !self.is_returned[static_cast<std::size_t>(chosen - self.functions.all.data())]) {
       detached(
           "TypeError: the type of the result depends on the value, and a column has one type; cast "
           "the argument to a narrower type");
     } else {
-      calling::run(chosen, self.callable.get(), where, count, values, *this);
+      calling::run(chosen, self.called, where, count, values, *this);
     }
   }
 
@@ -271,7 +200,7 @@ struct vector_call {
   bool settles(std::size_t) const { return false; }
   void fall_back(std::size_t count) {
     const row_home where{*self.where, self.is_attached};
-    calling::by_boxing(self.callable.get(), where, count, *this);
+    calling::by_boxing(self.called, where, count, *this);
   }
   object_ref box(std::size_t i) { return columns[i].box(row); }
   bool give_object(PyObject *object) const { return to.give_object(row, self.result, object); }
@@ -279,11 +208,17 @@ struct vector_call {
 
 /// DuckDB calls this function in its own threads, for up to 2,048 rows at once.
 inline void run_sql(handle info, handle chunk, handle output) {
-  const auto &self = *static_cast<const function *>(library.get_extra_info(info));
+  const auto &registered = *static_cast<const function *>(library.get_extra_info(info));
   try {
+    const function *const found = registered.for_chunk(chunk);
+    if (found == nullptr) {
+      return library.set_error(
+          info, "TypeError: an argument has an SQL type that no overload takes; cast it");
+    }
+    const function &self = *found;
     vector_call call(self, info, chunk, output);
     if (self.is_attached) {
-      const bool is_alive = self.where->attached(self.callable.get(), [&] { call.run(); });
+      const bool is_alive = self.where->attached(self.called, [&] { call.run(); });
       if (!is_alive) call.detached(self.where->why_detached());
     } else if (self.is_detached) {
       calling::without_gil([&] { call.run(); });

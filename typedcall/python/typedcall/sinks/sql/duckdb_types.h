@@ -90,7 +90,7 @@ constexpr bool is_converted(sql_type from, sql_type to) {
 /// Returns a value of the SQL type, for ranking.
 inline given any_of(sql_type type) {
   if (type == BOOLEAN) return given::boolean(false);
-  if (type == FLOAT || type == DOUBLE) return given::real(0);
+  if (type == FLOAT || type == DOUBLE || type == DECIMAL) return given::real(0);
   if (type == VARCHAR) return given::text("", 0);
   return type == BLOB ? given::bytes("", 0) : given::integer(0);
 }

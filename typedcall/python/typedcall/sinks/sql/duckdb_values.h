@@ -79,7 +79,7 @@ constexpr auto kConverters = make_converters(std::make_index_sequence<kNumbers *
 
 /// The vector of an argument, which DuckDB has flattened to one value per row.
 struct column {
-  sql_type type;
+  sql_type type = ANY;
   int digits = BIGINT;  ///< the integer type of a DECIMAL's digits
   decimal real = {};    ///< the width and scale of a DECIMAL
   /// True if a C function expects a NUL after the text, where DuckDB stores none.
