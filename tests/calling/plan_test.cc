@@ -123,10 +123,11 @@ TEST(Plan, IsTheChoiceForEachValueOfTwoArguments) {
     for (const auto &two : all) {
       for (const auto &three : all) {
         // Every set meets some ranges, and every pair of ranges some sets.
-        const int_range first = kRanges[number % 9], second = kRanges[number / 9 % 9];
-        number += 2;
-        unused += compare({one.c_str(), two.c_str(), three.c_str()}, {first, second});
-        if (HasFailure()) FAIL() << one << " " << two << " " << three << " " << number;
+        for (int i = 0; i < 4; ++i, number += 2) {
+          const int_range first = kRanges[number % 9], second = kRanges[number / 9 % 9];
+          unused += compare({one.c_str(), two.c_str(), three.c_str()}, {first, second});
+          if (HasFailure()) FAIL() << one << " " << two << " " << three << " " << number;
+        }
       }
     }
   }
@@ -141,6 +142,9 @@ TEST(Plan, AnOverloadThatIsSkippedMarksNoInt) {
   ASSERT_EQ(made.steps.size(), 2u);
   EXPECT_EQ(made.steps[1].overload, 2u);
   EXPECT_EQ(made.steps[1].fits, (std::vector<fit>{fit::yes, fit::yes}));
+  // Other values take the first overload, or the second has no room for 1000.
+  EXPECT_EQ(compare({"bl->d", "db->d", "ld->d"}, {{-128, 300}, {1000, 1000}}), 0u);
+  EXPECT_EQ(compare({"bb->d", "db->d", "ld->d"}, {{-128, 300}, {1000, 1000}}), 0u);
 }
 
 TEST(Plan, WhatMayFollow) {
