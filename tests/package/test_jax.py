@@ -1,5 +1,6 @@
 """Tests typedcall.jax: typed functions on JAX arrays, with and without jit and vmap."""
 
+import ctypes
 import gc
 import os
 import unittest
@@ -126,6 +127,19 @@ class Values(With64Bits):
                              (jnp.bfloat16(1.5), 0), (numpy.float16(1.5), 0)):
             for form in (floats, jax.jit(floats)):
                 self.same(numpy.ravel(form(value)), [which])
+
+    def test_results_that_no_integer_type_holds_are_longs(self):
+        identities = [ctypes.CFUNCTYPE(each, each)(lambda x: x) for each in (ctypes.c_long, ctypes.c_ulong)]
+
+        def mine(x):
+            return x
+
+        typedcall.tag(mine, ["l->l", "L->L"], [ctypes.cast(each, ctypes.c_void_p).value for each in identities], flags=0)
+        self.addCleanup(typedcall.untag, mine)
+        made = elementwise(mine, pure=True)
+        self.same(made(numpy.array([1, 2**63 - 1], "uint64")), [1, 2**63 - 1], "int64")
+        with self.assertRaisesRegex(Exception, "OverflowError: a result does not fit its array"):
+            made(numpy.array([2**63 + 1], "uint64")).block_until_ready()
 
     def test_results_of_several_kinds(self):
         def mine(x):
@@ -336,6 +350,7 @@ class Without64Bits(With64Bits):
 
 # Keeps compiled JAX programs until the interpreter ends.
 END = """
+import ctypes
 import sys
 sys.path.insert(0, %r)
 import numpy, support, jax
