@@ -57,7 +57,7 @@ class Vendored(compilers.Compiling):
         text = read(SINGLE)
         self.assertEqual(re.findall(r'#\s*include\s+"', text), [])
         for include in re.findall(r"#\s*include\s+<(.*?)>", text):
-            self.assertIn(include, {"Python.h", "stdbool.h", "stddef.h", "stdint.h", "stdlib.h",
+            self.assertIn(include, {"Python.h", "float.h", "stdbool.h", "stddef.h", "stdint.h", "stdlib.h",
                                     "string.h", "structmember.h"})
         self.assertIn("ABI version 1.0.", text)
         for line in read("LICENSE").splitlines():
