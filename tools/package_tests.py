@@ -31,7 +31,7 @@ OTHER_PROGRAMS = {"test_build_systems", "test_callback_libraries", "test_cluster
 # This test installs another project's module from PyPI.
 NEEDS_NETWORK = {"test_examples_tags_for_others"}
 # Only --full runs these files.
-SLOW = OTHER_PROGRAMS | NEEDS_NETWORK | {"test_conformance_numba", "test_matrix_full", "test_matrix_processes",
+SLOW = OTHER_PROGRAMS | NEEDS_NETWORK | {"test_conformance_numba", "test_matrix_full", "test_matrix_mutations", "test_matrix_processes",
                                          "test_matrix_sets_full",
                                          "test_numba_cache", "test_numba_cache_stale", "test_matrix_random",
                                          "test_property_attack"}

@@ -61,7 +61,8 @@ LIMITS = {
 
 if sys.version_info < (3, 12):
     LIMITS.update({sink: {"interpreters": {"one GIL": _MAIN}} for sink in (
-        "callback", "free callback", "converting callback", "made-up values", "made-up arrays")})
+        "callback", "free callback", "converting callback", "made-up values", "made-up arrays",
+        "long made-up arrays")})
 if sys.version_info >= (3, 14):
     for _limits in LIMITS.values():
         _limits.get("endings", {}).pop("a daemon thread", None)

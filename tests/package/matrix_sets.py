@@ -80,15 +80,18 @@ class Module:
     """Functions of C++ with these overloads, which store their numbers and their arguments like those of a Library."""
 
     types = {**_C_TYPES, "O": "PyObject *", "?": "bool",
-             **{"Z" + each: f"std::complex<{_C_TYPES[each]}>" for each in "fdg"}}
+             **{"Z" + each: f"std::complex<{_C_TYPES[each]}>" for each in "fdg"},
+             **{each: f"typedcall::span<{_C_TYPES[each][:-2]}>" for each in BUFFERS}}
 
     def __init__(self, sets, folder):
         self.numbers = {each: number for number, each in enumerate(dict.fromkeys(each for one in sets for each in one.overloads))}
         lines = ['#include "typedcall/provider.h"\n#include <complex>\n#include <cstring>\n'
                  'extern "C" __attribute__((visibility("default"))) struct { int which, calls; char arguments[4][32]; } record = {};']
         for (letters, result), number in self.numbers.items():
-            given = ", ".join(f"{self.types[each]} a{at}" for at, each in enumerate(letters))
-            lines.append(f"{self.types[result]} f{number}({given}) noexcept {{ "
+            given = ", ".join(f"{self.types[each]} {'s' if each in BUFFERS else 'a'}{at}" for at, each in enumerate(letters))
+            parts = "".join(f"auto *a{at} = s{at}.data(); auto n{at} = s{at}.size(); "
+                            for at, each in enumerate(letters) if each in BUFFERS)
+            lines.append(f"{self.types[result]} f{number}({given}) noexcept {{ {parts}"
                          f"{_stored(letters)}record.which = {number}; ++record.calls; return 1; }}")
         defs = (f"typedcall::def<{', '.join(f'f{self.numbers[each]}' for each in one.overloads)}>(\"set{number}\")"
                 for number, one in enumerate(sets))
@@ -243,8 +246,8 @@ class Sqlite:
 
 
 class TvmFfi:
-    name, library, types = "tvm-ffi", "tvm_ffi", ("bool", "int64", "float64", "str")
-    takes = NUMBERS | {"s"}
+    name, library, types = "tvm-ffi", "tvm_ffi", ("bool", "int64", "float64", "str", "bytes")
+    takes = NUMBERS | {"s", *BUFFERS}
 
     def made(self, function):
         import typedcall.tvm_ffi
@@ -269,8 +272,8 @@ class Wrapper:
     """The function that typedcall/provider.h makes. Its C code has no Python function to call."""
 
     name, library, types = "wrapper", "numpy", ("bool", "int128", "int64", "float64", "complex128", "str", "numpy.float32",
-                                                "numpy.complex64")
-    takes = frozenset(CODES)
+                                                "numpy.complex64", "bytes", "doubles", "const doubles")
+    takes = frozenset([*CODES, *BUFFERS])
 
     def functions(self, sets, folder):
         made = Module(sets, folder)

@@ -114,6 +114,13 @@ globals().update(of(("made-up values", "made-up arrays"), cases(Cells, "states")
 
 
 class Expected(unittest.TestCase):
+    def test_each_mutation_changes_a_text_that_is_there_once(self):
+        import matrix_mutations
+
+        for mutation in matrix_mutations.every_mutation():
+            folder = support.MODULES if mutation.file.endswith(".cc") else matrix_mutations.ROOT
+            self.assertNotEqual(matrix_mutations.mutated(mutation, folder)[1].count(mutation.new), 0, mutation)
+
     def test_each_sink_with_a_fault_has_a_reason(self):
         with open(EXPECTED, encoding="utf-8") as file:
             found = json.load(file)

@@ -95,8 +95,8 @@ struct function {
   }
   /// True if a loop can call the function.
   static bool is_whole(const entry &one) {
-    return !PyNativeView_Internal_FallsBack(one.view.error_protocol) &&
-           !PyNativeView_Internal_IsDetached(one.view.thread_state) && is_number(one.result) &&
+    return !one.view.may_fall_back && !PyNativeView_Internal_IsDetached(one.view.thread_state) &&
+           is_number(one.result) &&
            std::all_of(one.parameters.begin(), one.parameters.end(), is_number);
   }
 
