@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <type_traits>
 
-#include "typedcall/base/attach.h"
 #include "typedcall/base/namespace.h"
 #include "typedcall/base/stack.h"
 #include "typedcall/base/stats.h"
@@ -39,23 +38,6 @@ class python_callable {
  private:
   PyObject *callable_ = nullptr;
   object_ref names_;
-};
-
-/// A Python callable and its interpreter, for threads that may not be attached.
-class callable_at_home : public python_callable {
- public:
-  /// Like python_callable::set(), but also stores the current interpreter.
-  bool set(PyObject *callable, std::size_t count) {
-    return python_callable::set(callable, count) && home_.set_current();
-  }
-  /// run_attached_to(). GIL: optional.
-  template <class Call>
-  bool attached(const Call &call) const {
-    return run_attached_to(home_, get(), call);
-  }
-
- private:
-  home_interpreter home_;
 };
 
 /// The boxed arguments of one call to a Python callable. GIL: held.

@@ -6,8 +6,8 @@
 
 #include "typedcall/base/namespace.h"
 #include "typedcall/calling/call.h"
-#include "typedcall/calling/elements.h"
 #include "typedcall/calling/plan.h"
+#include "typedcall/calling/run_many.h"
 
 // A sink provides the argument values of one call and receives the result. Its members:
 //

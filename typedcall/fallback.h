@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "typedcall/base/attach.h"
 #include "typedcall/base/error_value.h"
 #include "typedcall/base/namespace.h"
 #include "typedcall/boxed_call.h"
@@ -17,6 +18,23 @@
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
+
+/// A Python callable and its interpreter, for threads that may not be attached.
+class callable_at_home : public python_callable {
+ public:
+  /// Like python_callable::set(), but also stores the current interpreter.
+  bool set(PyObject *callable, std::size_t count) {
+    return python_callable::set(callable, count) && home_.set_current();
+  }
+  /// run_attached_to(). GIL: optional.
+  template <class Call>
+  bool attached(const Call &call) const {
+    return run_attached_to(home_, get(), call);
+  }
+
+ private:
+  home_interpreter home_;
+};
 
 /// Calls the Python callable from any thread and returns the result. Returns the error value if the
 /// call fails or an exception is already set. GIL: optional.

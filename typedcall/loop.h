@@ -19,6 +19,7 @@
 #include "typedcall/base/stats.h"
 #include "typedcall/calling.h"
 #include "typedcall/entry_view.h"
+#include "typedcall/fallback.h"
 #include "typedcall/loop/kernels.h"
 #include "typedcall/resolve.h"
 
@@ -316,10 +317,7 @@ class loop {
     if (count > 0) {
       stats::add(strided_ != nullptr ? event::loop_compiled : event::loop_invoker);
       reached = strided_ != nullptr ? run_compiled(args, count, steps)
-                : holds_objects || may_fall_back()
-                    ? run_by_codes(args, count, steps,
-                                   internal::element_fallback{holds_objects, &back_, detached})
-                    : run_by_codes(args, count, steps, internal::no_fallback());
+                                    : run_by_codes(args, count, steps, holds_objects, detached);
     }
     if (done != nullptr) *done = reached;
     return reached < count ? -1 : 0;
@@ -348,13 +346,11 @@ class loop {
     return strided_(funcptr_, all_args, all_steps, count);
   }
 
-  template <class Fallback>
   std::intptr_t run_by_codes(char *const *args, std::intptr_t count, const std::intptr_t *steps,
-                             const Fallback &back) const {
-    const auto run = types_.parameters.size() <= internal::few_arguments
-                         ? &internal::run_elements<internal::few_arguments, Fallback>
-                         : &internal::run_elements<PyNativeSignature_MAX_ARGS, Fallback>;
-    return run(types_, *invoke_, self_.get(), args, steps, count, back);
+                             bool holds_objects, PyThreadState *detached) const {
+    calling::array_rows<internal::callable_at_home> rows = {types_,        args,   steps,
+                                                            holds_objects, &back_, detached};
+    return calling::run_rows(types_, *invoke_, self_.get(), count, rows);
   }
 
   calling::description types_;

@@ -34,9 +34,10 @@ BETWEEN_SINKS = {("sinks.scipy", "sinks.callbacks")}
 # The headers that the C++ code of a sink may include. Two sinks need more.
 ENGINE = {"typedcall/calling.h", "typedcall/provider.h"}
 UNDER_THE_ENGINE = {
-    "sql/duckdb_values.h": {"typedcall/loop.h"},
+    "sql/duckdb_function.h": {"typedcall/loop.h"},
+    "jax/_jax.cc": {"typedcall/loop.h"},
     "callbacks/callback.h": {"typedcall/" + name for name in (
-        "callback/library_call.h", "callback/waiting_exception.h", "invoker.h", "loop.h")},
+        "callback/library_call.h", "callback/waiting_exception.h", "fallback.h", "invoker.h")},
     "callbacks/_callbacks.cc": {"typedcall/resolve.h"},
 }
 AT_THE_TOP = 12

@@ -1,5 +1,4 @@
-// The general inner loop, for signatures without a compiled loop. Makes each call through the
-// invoker.
+// Elements of arrays: as arguments of a C function, as its results, and as Python objects.
 #ifndef TYPEDCALL_CALLING_ELEMENTS_H_
 #define TYPEDCALL_CALLING_ELEMENTS_H_
 
@@ -63,16 +62,15 @@ TYPEDCALL_IN_LINE inline native_value load_element(PyNativeType type, const char
   });
 }
 
-/// Stores a result that is not an object. A wide result is in `scratch`.
-inline void store_element(std::size_t size, native_value result, const wide_value *scratch,
-                          char *to) {
+/// Stores a result that is not an object.
+inline void store_element(std::size_t size, native_value result, const wide_value &wide, char *to) {
   switch (size) {  // copies of constant size are faster
     case 8:
       return void(std::memcpy(to, &result.bits, 8));
     case 4:
       return void(std::memcpy(to, &result.bits, 4));
     default:
-      std::memcpy(to, size > 8 ? static_cast<const void *>(scratch) : &result.bits, size);
+      std::memcpy(to, size > 8 ? static_cast<const void *>(&wide) : &result.bits, size);
   }
 }
 
@@ -82,79 +80,6 @@ inline void store_object(PyObject *object, char *to) {
   PyObject *const old = load_as<PyObject *>(to);
   std::memcpy(to, &object, sizeof(object));
   Py_XDECREF(old);
-}
-
-/// References to a call's object arguments, because the called code may remove the objects from the
-/// arrays. An array of object_refs would be slower, because each call would construct and destroy
-/// every element.
-template <std::size_t most>
-struct held_objects {
-  PyObject *objects[most];
-  std::size_t count = 0;
-
-  void hold(PyObject *object) {
-    Py_INCREF(object);
-    objects[count++] = object;
-  }
-  void release() {
-    while (count > 0) Py_DECREF(objects[--count]);
-  }
-};
-
-/// For loops that hold no objects and never fall back.
-struct no_fallback {
-  static constexpr bool holds = false;
-  bool operator()(const calling::description &types, const native_value *, wide_value *) const {
-    return calling::settle(types.view.error_protocol) == calling::outcome::value;
-  }
-};
-
-/// Makes up to `count` calls and returns how many succeeded. `args` and `steps` list the inputs and
-/// then the output. `self` is passed first unless it is null. Uses Python only if flags or objects
-/// require it. If `back.holds` is true, calls hold references to objects, which needs the GIL. If a
-/// C result is not a value, `back` supplies it, or returns false with an exception set. There are
-/// at most `most` inputs.
-template <std::size_t most, class Fallback>
-TYPEDCALL_OUT_OF_LINE std::intptr_t run_elements(const calling::description &types,
-                                                 const invoker &invoke, PyObject *self,
-                                                 char *const *args, const std::intptr_t *steps,
-                                                 std::intptr_t count, const Fallback &back) {
-  native_value values[most + 2];  // also self and the place for the result
-  wide_value scratches[most];
-  const std::size_t inputs = types.parameters.size(), size = types.result.size;
-  const calling::value_type *const parameters = types.parameters.data();
-  const bool stores_objects = types.result.kind == PyNativeKind_OBJECT, holds = back.holds;
-  const bool has_place = types.view.has_place != 0;
-  native_value *const arguments = values + (self != nullptr ? 1 : 0);
-  values[0] = native_value::of(self);
-  held_objects<most> held;
-  std::intptr_t i = 0;
-  for (; i < count; ++i) {
-    for (std::size_t at = 0; at < inputs; ++at) {
-      arguments[at] = load_element(parameters[at].type, args[at] + i * steps[at], &scratches[at]);
-    }
-    for (std::size_t at = 0; holds && at < inputs; ++at) {
-      if (parameters[at].kind == PyNativeKind_OBJECT) held.hold(arguments[at].get<PyObject *>());
-    }
-    wide_value scratch = {};
-    if (has_place) arguments[inputs] = native_value::at(&scratch);
-    native_value result = invoke(values, &scratch);
-    if (!invoke.is_result(result) && !back(types, arguments, &scratch)) break;
-    if (has_place) std::memcpy(&result.bits, &scratch, sizeof(result.bits));
-    if (stores_objects) {
-      auto *const object = result.get<PyObject *>();
-      if (object == nullptr) {
-        set_missing_error();
-        break;
-      }
-      store_object(object, args[inputs] + i * steps[inputs]);
-    } else if (size != 0) {
-      store_element(size, result, &scratch, args[inputs] + i * steps[inputs]);
-    }
-    if (holds) held.release();
-  }
-  held.release();
-  return i;
 }
 
 template <class T>
@@ -231,27 +156,6 @@ TYPEDCALL_RARE inline bool call_element(const python_callable &callee,
   for (std::size_t i = 0; i < copies; ++i) buffers[i].copy.reset();
   return is_done;
 }
-
-/// For loops that hold objects or may fall back.
-struct element_fallback {
-  bool holds = false;
-  const callable_at_home *callee = nullptr;
-  /// The thread state that the loop has detached. If this is null, the thread may be attached or
-  /// not.
-  PyThreadState *detached = nullptr;
-
-  bool operator()(const calling::description &types, const native_value *values,
-                  wide_value *result) const {
-    const calling::outcome found = calling::settle(types.view.error_protocol);
-    if (found != calling::outcome::none) return found == calling::outcome::value;
-    const auto call = [&](bool) { return call_element(*callee, types, values, result); };
-    if (detached == nullptr) return callee->attached(call);
-    restore_thread(detached);
-    const bool is_done = run_python([&] { return call(true); });
-    PyEval_SaveThread();
-    return is_done;
-  }
-};
 
 }  // namespace internal
 }  // namespace TYPEDCALL_LAYOUT

@@ -55,7 +55,7 @@ inline double call_with_array(int count, double *arguments, void *data) {
   if (count < 0 || static_cast<std::size_t>(count) != call.arity()) {
     return std::numeric_limits<double>::quiet_NaN();
   }
-  native_value values[PyNativeSignature_MAX_ARGS];
+  auto *const values = TYPEDCALL_INTERNAL_ON_STACK(native_value, call.arity() + 1);
   std::transform(arguments, arguments + count, values, native_value::of<double>);
   return call(values).get<double>();
 }

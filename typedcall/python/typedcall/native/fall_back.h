@@ -3,7 +3,8 @@
 #ifndef TYPEDCALL_PYTHON_NATIVE_FALL_BACK_H_
 #define TYPEDCALL_PYTHON_NATIVE_FALL_BACK_H_
 
-#include "typedcall/loop.h"
+#include "typedcall/calling.h"
+#include "typedcall/fallback.h"
 // After Python.h.
 #include <cstdint>
 #include <cstring>

@@ -2,11 +2,13 @@
 #ifndef TYPEDCALL_PYTHON_NUMPY_CONVERTING_H_
 #define TYPEDCALL_PYTHON_NUMPY_CONVERTING_H_
 
-#include "../calling/arrays.h"
 #include "../calling/entry_row.h"
 // After Python.h.
 #include <memory>
 #include <utility>
+
+#include "typedcall/calling.h"
+#include "typedcall/loop.h"
 
 namespace typedcall::python {
 
@@ -26,7 +28,8 @@ class converting_loop {
     std::unique_ptr<converting_loop> made(
         new converting_loop(std::move(inner), std::move(callable), std::move(functions)));
     if (!made->home_.set_current()) return nullptr;
-    if (made->plan_.make(arrays, made->inner_, chooses) && !made->plan_.is_direct()) return made;
+    if (made->plan_.make(arrays, made->inner_.types(), chooses) && !made->plan_.is_direct())
+      return made;
     PyErr_Format(PyExc_ValueError, "no loop over '%.200s' converts to the function's types", asked);
     return nullptr;
   }
@@ -39,8 +42,8 @@ class converting_loop {
   /// Like loop::run_attached(). Must be called in the thread state that thread_state() requires.
   void run(char *const *args, const std::intptr_t *dimensions, const std::intptr_t *steps) const {
     pass_end end{this};
-    array_pass<pass_end>(plan_, inner_, *functions_, callable_.get(), &end)
-        .run(args, dimensions[0], steps);
+    calling::run_many(plan_, inner_, *functions_, callable_.get(), &end, args, dimensions[0],
+                      steps);
   }
 
  private:
@@ -84,7 +87,7 @@ class converting_loop {
         callable_(std::move(callable)) {}
 
   loop inner_;
-  array_plan plan_;
+  calling::array_plan plan_;
   std::shared_ptr<const calling::overloads> functions_;
   object_ref callable_;
   typedcall::internal::home_interpreter home_;

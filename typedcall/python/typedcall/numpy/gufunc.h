@@ -3,7 +3,6 @@
 #ifndef TYPEDCALL_PYTHON_NUMPY_GUFUNC_H_
 #define TYPEDCALL_PYTHON_NUMPY_GUFUNC_H_
 
-#include "../calling/conversions.h"
 #include "gufunc_kernels.h"
 // After Python.h.
 #include <cstdint>
@@ -24,7 +23,7 @@ namespace typedcall::python {
 struct gufunc_argument {
   PyNativeType type;  ///< the type of the number, or of the buffer's elements
   PyNativeType given;
-  conversion convert;
+  calling::conversion convert;
   int input = -1, output = -1;            ///< indices of arrays; -1 if there is none
   int dimension = -1;                     ///< for a buffer, the index of its length
   int input_step = -1, output_step = -1;  ///< for a buffer, the index of the step inside a row
@@ -89,9 +88,8 @@ class gufunc_loop {
         return;
       }
     }
-    for (std::intptr_t i = 0; i < count; ++i) {
-      if (!run_row(args, dimensions + 1, steps, i, scratch.get())) return;
-    }
+    row_values rows = {*this, args, dimensions + 1, steps, scratch.get()};
+    calling::run_rows(entry_, entry_.invoke, nullptr, count, rows);
   }
 
  private:
@@ -133,7 +131,7 @@ class gufunc_loop {
         if (made.input < 0 || made.output >= 0 || code < 0) return false;
         made.given = {static_cast<unsigned char>(code), 0};
         if (!PyNativeType_Equivalent(made.given, made.type)) {
-          made.convert = conversion::between(made.given, made.type);
+          made.convert = calling::conversion::between(made.given, made.type);
           if (!made.convert) return false;
         }
       }
@@ -207,34 +205,56 @@ class gufunc_loop {
     return room;
   }
 
-  // On failure, returns false with an exception set.
-  TYPEDCALL_OUT_OF_LINE bool run_row(char *const *args, const std::intptr_t *lengths,
-                                     const std::intptr_t *steps, std::intptr_t i,
-                                     char *scratch) const {
-    auto *const values = TYPEDCALL_INTERNAL_ON_STACK(native_value, entry_.invoke.arity() + 1);
-    auto *const wides = TYPEDCALL_INTERNAL_ON_STACK(wide_value, entry_.invoke.arity() + 1);
-    std::size_t at = 0;
-    bool fits = true;
-    for (const gufunc_argument &each : arguments_) {
-      const char *const from = each.input < 0 ? nullptr : args[each.input] + i * steps[each.input];
-      if (!each.is_buffer()) {
-        if (!each.convert) {
-          values[at] = typedcall::internal::load_element(each.type, from, &wides[at]);
-        } else {
-          char narrow[sizeof(native_value)] = {};
-          fits &= each.convert.run(from, 0, 1, narrow, 0) == 1;
-          values[at] = typedcall::internal::load_element(each.type, narrow, &wides[at]);
+  /// See run_rows().
+  struct row_values {
+    const gufunc_loop &self;
+    char *const *args;
+    const std::intptr_t *lengths, *steps;
+    char *scratch;  ///< the copies of a row
+    char *unused = nullptr;
+    const native_value *arguments = nullptr;
+    bool is_misfit = false;
+
+    native_value *load(std::intptr_t row, native_value *next, wide_value *wide) {
+      arguments = next;
+      unused = scratch;
+      for (const gufunc_argument &each : self.arguments_) {
+        const char *from = each.input < 0 ? nullptr : args[each.input] + row * steps[each.input];
+        if (each.is_buffer()) {
+          next = load_row(each, row, from, next);
+          continue;
         }
-        ++at;
-        continue;
+        char made[sizeof(wide_value)];
+        if (each.convert) {
+          is_misfit |= each.convert.run(from, 0, 1, made, 0) != 1;
+          from = made;
+        }
+        *next++ = typedcall::internal::load_element(each.type, from, wide++);
       }
+      return next;
+    }
+    bool has_misfit() const { return is_misfit; }
+    static constexpr bool holds() { return false; }
+    calling::outcome back(std::intptr_t row, const native_value *values, wide_value *place) {
+      is_misfit = false;
+      const bool is_done = self.call_boxed(values, args, lengths, steps, row, place);
+      return is_done ? calling::outcome::value : calling::outcome::raised;
+    }
+    bool give(std::intptr_t row, native_value result, const wide_value &wide) const {
+      self.put(arguments, args, lengths, steps, row, result, wide);
+      return true;
+    }
+
+   private:
+    native_value *load_row(const gufunc_argument &each, std::intptr_t i, const char *from,
+                           native_value *next) {
       const std::intptr_t length = lengths[each.dimension];
-      const bool is_own = is_copied(each, lengths, steps);
+      const bool is_own = self.is_copied(each, lengths, steps);
       char *row =
           each.output >= 0 ? args[each.output] + i * steps[each.output] : const_cast<char *>(from);
       if (is_own) {
-        row = scratch;
-        scratch += row_size(each, lengths);
+        row = unused;
+        unused += self.row_size(each, lengths);
       }
       const auto size = static_cast<std::intptr_t>(PyNativeType_Size(each.type));
       if (from != nullptr && row != from) {
@@ -245,25 +265,16 @@ class gufunc_loop {
       if (each.type.code == PyNativeType_BOOL) {
         typedcall::internal::make_bools(row, static_cast<std::size_t>(length));
       }
-      values[at++] = native_value::of(static_cast<void *>(row));
-      values[at++] = native_value::of(static_cast<intptr_t>(length));
+      next[0] = native_value::of(static_cast<void *>(row));
+      next[1] = native_value::of(length);
+      return next + 2;
     }
-    calling::result_cell cell;
-    const void *result = &cell.place;
-    const calling::outcome found = fits ? entry_.run(values, &cell) : calling::outcome::none;
-    if (found == calling::outcome::raised) return false;
-    if (found == calling::outcome::value) {
-      result = entry_.at(cell);
-    } else if (!call_boxed(values, args, lengths, steps, i, &cell.place)) {
-      return false;
-    }
-    put(values, args, lengths, steps, i, result);
-    return true;
-  }
+  };
 
   // Copies rows that were written to, and the result, into their arrays.
   void put(const native_value *values, char *const *args, const std::intptr_t *lengths,
-           const std::intptr_t *steps, std::intptr_t i, const void *result) const {
+           const std::intptr_t *steps, std::intptr_t i, native_value result,
+           const wide_value &wide) const {
     std::size_t at = 0;
     for (const gufunc_argument &each : arguments_) {
       if (each.output >= 0 && is_copied(each, lengths, steps)) {
@@ -273,8 +284,8 @@ class gufunc_loop {
       }
       at += each.is_buffer() ? 2 : 1;
     }
-    const std::size_t size = entry_.result.size;
-    if (size != 0) std::memcpy(args[arrays_ - 1] + i * steps[arrays_ - 1], result, size);
+    typedcall::internal::store_element(entry_.result.size, result, wide,
+                                       args[arrays_ - 1] + i * steps[arrays_ - 1]);
   }
 
   // Calls the Python function. Numbers have the arrays' types, and rows are passed as new arrays.

@@ -13,8 +13,9 @@
 
 #include "typedcall/callback/library_call.h"
 #include "typedcall/callback/waiting_exception.h"
+#include "typedcall/calling.h"
+#include "typedcall/fallback.h"
 #include "typedcall/invoker.h"
-#include "typedcall/loop.h"
 
 namespace typedcall::python {
 

@@ -1,10 +1,11 @@
 // The extension module `typedcall.sinks.jax._jax`. XLA calls a single function, run_xla(), for all
 // typed functions. JAX is not needed to compile or link the module.
-#include "../../calling/arrays.h"
 #include "../../calling/entry_row.h"
 #include "../../calling/error_text.h"
 #include "../../calling/home.h"
 #include "abi.h"
+#include "typedcall/calling.h"
+#include "typedcall/loop.h"
 
 // After Python.h.
 #include <algorithm>
@@ -43,12 +44,8 @@ void *fail(const xla_call &call, int code, const std::string &message) {
 /// Returns the type of an array's elements, or VOID if it is not supported.
 PyNativeType type_of(int type) {
   static_assert(kXlaS64 == kXlaS8 + 3 && kXlaU8 == kXlaS64 + 1 && kXlaU64 == kXlaU8 + 3);
-  constexpr unsigned char integers[] = {PyNativeType_SCHAR, PyNativeType_SHORT, PyNativeType_INT,
-                                        PyNativeType_LONGLONG};
-  constexpr unsigned char naturals[] = {PyNativeType_UCHAR, PyNativeType_USHORT, PyNativeType_UINT,
-                                        PyNativeType_ULONGLONG};
-  if (type >= kXlaS8 && type <= kXlaS64) return {integers[type - kXlaS8], 0};
-  if (type >= kXlaU8 && type <= kXlaU64) return {naturals[type - kXlaU8], 0};
+  if (type >= kXlaS8 && type <= kXlaS64) return calling::integer_type(type - kXlaS8, true);
+  if (type >= kXlaU8 && type <= kXlaU64) return calling::integer_type(type - kXlaU8, false);
   static_assert(typedcall::internal::are_all_reals<float, double>(), "XLA's number of others?");
   if (type == kXlaBool) return {PyNativeType_BOOL, 0};
   if (type == kXlaF32) return {PyNativeType_FLOAT, 0};
@@ -60,7 +57,7 @@ PyNativeType type_of(int type) {
 struct arrays {
   std::vector<char *> data;
   std::vector<std::intptr_t> steps;
-  array_plan plan;
+  calling::array_plan plan;
   std::intptr_t count = 0;
 
   /// Reads the arrays of a call. Returns "", or an error message.
@@ -85,7 +82,7 @@ struct arrays {
       steps.push_back(static_cast<std::intptr_t>(PyNativeType_Size(type)));
       (is_result ? types.result : types.args[i]) = type;
     }
-    return plan.make(types, over) ? "" : kOtherType;
+    return plan.make(types, over.types()) ? "" : kOtherType;
   }
 
   static constexpr char kOtherType[] = "the type of an array differs from the function's";
@@ -125,9 +122,10 @@ void *call_function(const xla_call &call, const element_function &function) {
   const std::string error = over.read(call, function.over);
   if (!error.empty()) return fail(call, kXlaInvalid, function.name + ": " + error);
   xla_end end{function, {}};
-  array_pass<xla_end> pass(over.plan, function.over, function.functions, function.callable.get(),
-                           &end);
-  const auto run = [&] { pass.run(over.data.data(), over.count, over.steps.data()); };
+  const auto run = [&] {
+    calling::run_many(over.plan, function.over, function.functions, function.callable.get(), &end,
+                      over.data.data(), over.count, over.steps.data());
+  };
   if (function.is_free) {
     run();
   } else if (!state::where->attached(nullptr, run)) {

@@ -1,6 +1,5 @@
-// Calls a C function for the rows of a DuckDB vector. If all types are numbers, a loop handles
-// whole runs of rows. Otherwise, each row is a separate call to the C function or to the Python
-// function.
+// Calls a C function for the rows of a DuckDB vector: in a pass over whole runs of rows if there is
+// one function, or else by the engine for each row.
 #ifndef TYPEDCALL_PYTHON_SQL_DUCKDB_CALL_H_
 #define TYPEDCALL_PYTHON_SQL_DUCKDB_CALL_H_
 
@@ -51,6 +50,7 @@ struct vector_call {
   const function &self;
   handle info;
   std::uint64_t rows, row = 0;
+  std::uint64_t first = 0, started = 0;  // the first rows of a run and of a part of it
   std::uint64_t *valid = nullptr;
   results to;
   std::vector<column> columns;
@@ -66,10 +66,10 @@ struct vector_call {
       const handle vector = library.data_chunk_get_vector(chunk, i);
       columns[i].type = self.types[i];
       if (self.types[i] == ANY || self.types[i] == DECIMAL) columns[i].find_type(vector);
+      columns[i].step = step_of(columns[i].type);
       columns[i].needs_nul = self.needs_nul(i);
       columns[i].data = static_cast<const char *>(library.vector_get_data(vector));
       add_nulls(library.vector_get_validity(vector));
-      if (self.is_own) columns[i].prepare(self.functions.all[0].parameters[i], rows);
     }
   }
 
@@ -122,55 +122,79 @@ struct vector_call {
   }
 
   // Replaces the engine for a single function, where there is no choice.
-  void run_own(std::uint64_t first, std::uint64_t end) {
-    for (; first < end && !has_failed; ++first) {
-      std::uint64_t fit = end - first;
-      for (column &each : columns) fit = each.convert(first, fit);
-      if (self.numbers) {
-        run_numbers(first, fit);
-      } else {
-        for (row = first; row < first + fit && !has_failed; ++row) run_one();
-      }
-      first += fit;
-      if (first == end || has_failed) return;
-      row = first;  // this row is out of a parameter's range
-      fall_back(columns.size());
-    }
-  }
-
-  TYPEDCALL_OUT_OF_LINE void run_numbers(std::uint64_t first, std::uint64_t count) {
+  TYPEDCALL_OUT_OF_LINE void run_own(std::uint64_t from, std::uint64_t end) {
     auto *const args = TYPEDCALL_INTERNAL_ON_STACK(char *, columns.size() + 1);
     auto *const steps = TYPEDCALL_INTERNAL_ON_STACK(std::intptr_t, columns.size() + 1);
     for (std::size_t i = 0; i < columns.size(); ++i) {
-      steps[i] = self.functions.all[0].parameters[i].size;
-      args[i] = const_cast<char *>(columns[i].own) + first * static_cast<std::size_t>(steps[i]);
+      steps[i] = columns[i].step;
+      args[i] = const_cast<char *>(columns[i].data) + from * static_cast<std::size_t>(steps[i]);
     }
     steps[columns.size()] = self.result.size;
-    args[columns.size()] = to.data + first * self.result.size;
-    const auto dimension = static_cast<std::intptr_t>(count);
-    const int status = self.is_attached ? self.numbers->run(args, &dimension, steps)
-                                        : self.numbers->run_detached(args, &dimension, steps);
-    if (status != 0) raised();
+    args[columns.size()] = to.data + from * self.result.size;
+    first = from;
+    const auto count = static_cast<std::intptr_t>(end - from);
+    if (self.numbers)
+      return calling::run_many(self.arrays, *self.numbers, this, args, count, steps);
+    calling::run_many(self.arrays, each_row{this}, this, args, count, steps);
   }
 
-  TYPEDCALL_OUT_OF_LINE void run_one() {
-    const entry &chosen = self.functions.all[0];
-    auto *const values = TYPEDCALL_INTERNAL_ON_STACK(native_value, chosen.invoke.arity() + 1);
-    native_value *next = values;
-    for (std::size_t i = 0; i < columns.size(); ++i) {
-      const value_type &type = chosen.parameters[i];
-      if (!columns[i].load(row, type, next)) return fall_back(columns.size());
-      next += type.is_buffer ? 2 : 1;
+  /// The function of a pass that makes a call for each row.
+  struct each_row {
+    vector_call *call;
+
+    const entry &types() const { return call->self.functions.all[0]; }
+    bool may_fall_back() const { return types().view.may_fall_back; }
+    PyNativeThreadState thread_state() const { return types().view.thread_state; }
+    int run(char *const *args, const std::intptr_t *count, const std::intptr_t *steps) const {
+      row_values values = {call, types(), args, steps};
+      const auto &invoke = types().invoke;
+      return calling::run_rows(types(), invoke, nullptr, *count, values) < *count ? -1 : 0;
     }
-    calling::result_cell cell;
-    switch (chosen.run(values, &cell)) {
-      case calling::outcome::none:
-        return fall_back(columns.size());
-      case calling::outcome::raised:
-        return raised();
-      case calling::outcome::value:
-        return give(chosen.result, chosen.at(cell));
+    int run_detached(char *const *args, const std::intptr_t *count,
+                     const std::intptr_t *steps) const {
+      return run(args, count, steps);
     }
+  };
+  /// See run_rows().
+  struct row_values {
+    vector_call *call;
+    const entry &types;
+    char *const *args;
+    const std::intptr_t *steps;
+    bool is_misfit = false;
+
+    native_value *load(std::intptr_t at, native_value *next, wide_value *) {
+      for (std::size_t i = 0; i < types.parameters.size(); ++i) {
+        const value_type &type = types.parameters[i];
+        is_misfit |= !call->columns[i].load(args[i] + at * steps[i], type, next);
+        next += type.is_buffer ? 2 : 1;
+      }
+      return next;
+    }
+    bool has_misfit() const { return is_misfit; }
+    static constexpr bool holds() { return false; }
+    calling::outcome back(std::intptr_t at, const native_value *, wide_value *) {
+      is_misfit = false;
+      call->fall_back_at(call->row_of(at));
+      return call->has_failed ? calling::outcome::raised : calling::outcome::none;
+    }
+    bool give(std::intptr_t at, native_value result, const wide_value &) {
+      call->row = call->row_of(at);
+      call->give(types.result, &result);
+      return !call->has_failed;
+    }
+  };
+
+  // The pass calls these functions.
+  bool is_attached() const { return self.is_attached; }
+  void start(std::intptr_t at) { started = first + static_cast<std::uint64_t>(at); }
+  std::uint64_t row_of(std::intptr_t at) const { return started + static_cast<std::uint64_t>(at); }
+  void misfit(PyNativeType) {}  // the result's column has the function's type
+  bool has_stopped() const { return has_failed; }
+  void element(std::intptr_t at) { fall_back_at(first + static_cast<std::uint64_t>(at)); }
+  void fall_back_at(std::uint64_t at) {
+    row = at;
+    fall_back(columns.size());
   }
 
   given look(std::size_t i) { return columns[i].look(row); }
@@ -181,6 +205,7 @@ struct vector_call {
     if (why != nullptr) detached(why);
   }
   __attribute__((noinline, cold)) void raised() {
+    if (has_failed) return;  // the error is set
     has_failed = true;
     const error_text said;
     PyErr_Clear();

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "typedcall/loop.h"
+
 namespace typedcall::python::duckdb {
 
 /// An SQL function with one list of types. A registered function must be created and destroyed with
@@ -26,7 +28,8 @@ struct function {
   bool is_mixed = false;                                  // true if results are of several kinds
   std::vector<bool> is_returned;  // for each function, whether the column is for its results
   bool is_attached = false, is_detached = false;
-  bool is_own = false;  // true if there is one function, and `types` fit it or are converted
+  bool is_own = false;         // true if there is one function, and `types` fit it or are converted
+  calling::array_plan arrays;  // if is_own
   /// The loop for whole runs of rows, if all types are numbers and calls always have results.
   const loop *numbers = nullptr;
   /// The loops of `functions`. Not all have one.
@@ -128,10 +131,16 @@ struct function {
       is_mixed |= !is_returned.back();
     }
     is_own = is_one(found) && !is_mixed;
+    PyNativeSignature given = {};
+    given.nargs = static_cast<int>(types.size());
     for (std::size_t i = 0; i < types.size() && is_own; ++i) {
-      const sql_type own = type_of(functions.all[0].parameters[i]);
-      is_own = own == types[i] || is_converted(types[i], own);
+      const value_type &type = functions.all[0].parameters[i];
+      const bool is_same = type_of(type) == types[i];
+      is_own = is_same || is_converted(types[i], type_of(type));
+      given.args[i] = is_same ? type.type : native_type_of(types[i]);
     }
+    if (is_own) given.result = functions.all[0].result.type;
+    is_own = is_own && arrays.make(given, functions.all[0]);
   }
 
   bool are_ranked_ = false;

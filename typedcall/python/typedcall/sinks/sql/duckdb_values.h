@@ -3,91 +3,36 @@
 #define TYPEDCALL_PYTHON_SQL_DUCKDB_VALUES_H_
 
 #include "duckdb_types.h"
-#include "typedcall/loop.h"
 
 #include "duckdb_interface.h"
 
-#include <algorithm>
-#include <array>
-#include <memory>
 #include <string>
-#include <tuple>
-#include <utility>
 
 namespace typedcall::python::duckdb {
 
-/// Converts `count` elements, starting at `first`. Returns the number of elements before the first
-/// one that is out of range.
-using converter = std::uint64_t (*)(const char *from, std::uint64_t first, std::uint64_t count,
-                                    char *to);
-
-/// Converts an element. Returns nonzero if it is out of range. Unlike
-/// typedcall/convert/int_range.h, this does not branch, so compilers can vectorize it.
-template <class From, class To>
-std::uint64_t convert_one(const char *from, char *to) {
-  From value;
-  std::memcpy(&value, from, sizeof(From));
-  const To made = static_cast<To>(value);
-  std::memcpy(to, &made, sizeof(To));
-  if constexpr (std::is_same_v<From, std::int64_t>) {
-    constexpr int kBits = 8 * sizeof(To);
-    constexpr std::uint64_t below = std::is_signed_v<To> ? UINT64_C(1) << (kBits - 1) : 0;
-    return (static_cast<std::uint64_t>(value) + below) >> std::min(kBits, 63);
-  }
-  return 0;
+/// Returns the C type of a column of numbers.
+inline PyNativeType native_type_of(sql_type type) {
+  if (type == FLOAT) return {PyNativeType_FLOAT, 0};
+  if (type == DOUBLE) return {PyNativeType_DOUBLE, 0};
+  return calling::integer_type((type - TINYINT) % 4, type <= BIGINT);
 }
 
-template <class From, class To>
-std::uint64_t convert(const char *from, std::uint64_t first, std::uint64_t count, char *to) {
-  constexpr std::uint64_t kBlock = 64;
-  const auto block = [](const char *__restrict some, char *__restrict made) {
-    std::uint64_t excess = 0;
-    for (std::uint64_t i = 0; i < kBlock; ++i) {
-      excess |= convert_one<From, To>(some + i * sizeof(From), made + i * sizeof(To));
-    }
-    return excess;
-  };
-  const auto fit = [&](const auto &run, std::uint64_t at) {
-    return run(from + at * sizeof(From), to + at * sizeof(To)) == 0;
-  };
-  std::uint64_t at = first;
-  while (first + count - at >= kBlock && fit(block, at)) at += kBlock;
-  while (at < first + count && fit(convert_one<From, To>, at)) ++at;
-  return at - first;
+/// Returns the size of a value in a column.
+constexpr std::intptr_t step_of(sql_type type) {
+  if (type == BOOLEAN) return 1;
+  if (type > DOUBLE) return sizeof(text);  // and of a HUGEINT
+  return type == FLOAT ? 4 : type == DOUBLE ? 8 : 1 << ((type - TINYINT) % 4);
 }
-
-/// The number of types from TINYINT to DOUBLE. kConverters holds the conversions between them for
-/// which is_converted() is true.
-constexpr std::size_t kNumbers = DOUBLE - TINYINT + 1;
-
-template <std::size_t from, std::size_t to>
-constexpr converter converter_at() {
-  using numbers = std::tuple<std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t,
-                             std::uint16_t, std::uint32_t, std::uint64_t, float, double>;
-  if constexpr (is_converted(static_cast<sql_type>(TINYINT + from),
-                             static_cast<sql_type>(TINYINT + to))) {
-    return &convert<std::tuple_element_t<from, numbers>, std::tuple_element_t<to, numbers>>;
-  }
-  return nullptr;
-}
-
-template <std::size_t... at>
-constexpr std::array<converter, sizeof...(at)> make_converters(std::index_sequence<at...>) {
-  return {converter_at<at / kNumbers, at % kNumbers>()...};
-}
-constexpr auto kConverters = make_converters(std::make_index_sequence<kNumbers * kNumbers>());
 
 /// The vector of an argument, which DuckDB has flattened to one value per row.
 struct column {
   sql_type type = ANY;
-  int digits = BIGINT;  ///< the integer type of a DECIMAL's digits
-  decimal real = {};    ///< the width and scale of a DECIMAL
+  int digits = BIGINT;     ///< the integer type of a DECIMAL's digits
+  decimal real = {};       ///< the width and scale of a DECIMAL
+  std::intptr_t step = 0;  ///< from row to row
   /// True if a C function expects a NUL after the text, where DuckDB stores none.
   bool needs_nul = false;
   const char *data = nullptr;
-  const char *own = nullptr;  ///< points to `data`, or to the output of convert()
-  converter as = nullptr;
-  std::unique_ptr<char[]> converted;
   std::string copy;
 
   template <class T>
@@ -105,35 +50,18 @@ struct column {
            type == BLOB || type == DECIMAL || type == SQLNULL;
   }
 
-  /// Prepares the column for a parameter of its own type or one to which it is converted. Throws
-  /// std::bad_alloc.
-  void prepare(const value_type &wanted, std::uint64_t rows) {
-    own = data;
-    const sql_type to = type_of(wanted);
-    if (!is_converted(type, to)) return;
-    as = kConverters[kNumbers * static_cast<std::size_t>(type - TINYINT) +
-                     static_cast<std::size_t>(to - TINYINT)];
-    converted.reset(new char[rows * wanted.size]);  // make_unique() would clear the memory
-    own = converted.get();
-  }
-  /// Converts rows into `own`. Stops at the first row that is out of range. Returns the number of
-  /// converted rows.
-  std::uint64_t convert(std::uint64_t first, std::uint64_t count) {
-    return as != nullptr ? as(data, first, count, converted.get()) : count;
-  }
-
-  /// Stores the value of a row in one or two elements of `out`. Returns false if the parameter does
-  /// not accept this text. Throws std::bad_alloc.
-  bool load(std::uint64_t row, const value_type &wanted, native_value *out) {
+  /// Stores a value in one or two elements of `out`. Numbers have the parameter's type. Returns
+  /// false if the parameter does not accept this text. Throws std::bad_alloc.
+  bool load(const char *from, const value_type &wanted, native_value *out) {
     if (wanted.is_double) {  // nearly always
-      std::memcpy(&out[0].bits, own + row * sizeof(double), sizeof(double));
+      std::memcpy(&out[0].bits, from, sizeof(double));
       return true;
     }
     if (!wanted.is_buffer && !wanted.is_text) {
-      out[0] = internal::load_element(wanted.type, own + row * wanted.size, nullptr);
+      out[0] = internal::load_element(wanted.type, from, nullptr);
       return true;
     }
-    const text &value = text_at(row);
+    const text &value = *reinterpret_cast<const text *>(from);
     if (wanted.is_buffer) {
       out[0] = native_value::of(value.begin());
       out[1] = native_value::of(static_cast<std::intptr_t>(value.length));

@@ -1,39 +1,84 @@
 // Conversions between a library's arrays of numbers and the types of a C function, by Python's
 // rules.
-#ifndef TYPEDCALL_PYTHON_CALLING_CONVERSIONS_H_
-#define TYPEDCALL_PYTHON_CALLING_CONVERSIONS_H_
+#ifndef TYPEDCALL_CALLING_CONVERSIONS_H_
+#define TYPEDCALL_CALLING_CONVERSIONS_H_
 
-#include "typedcall/loop.h"
-// After Python.h.
+#include <algorithm>
 #include <complex>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
 
+#include "typedcall/base/namespace.h"
 #include "typedcall/convert/int_range.h"
+#include "typedcall/invoke/native_value.h"
 
-namespace typedcall::python {
+namespace typedcall {
+inline namespace TYPEDCALL_LAYOUT {
+namespace calling {
+
+/// Returns the type code of an integer of 1 << `log2_size` bytes.
+constexpr PyNativeType integer_type(int log2_size, bool is_signed) {
+  constexpr unsigned char all[2][4] = {
+      {PyNativeType_UCHAR, PyNativeType_USHORT, PyNativeType_UINT, PyNativeType_ULONGLONG},
+      {PyNativeType_SCHAR, PyNativeType_SHORT, PyNativeType_INT, PyNativeType_LONGLONG}};
+  return {all[is_signed ? 1 : 0][log2_size], 0};
+}
 
 namespace elements {
 
 /// Converts `count` elements, and returns the number of elements before the first one that does not
-/// fit.
+/// fit. The arrays do not overlap.
 using converter = std::intptr_t (*)(const char *from, std::intptr_t step, std::intptr_t count,
                                     char *to, std::intptr_t to_step);
+
+/// Returns nonzero if the number is out of To's range. Unlike has_room(), this does not branch or
+/// compare, so compilers can vectorize it.
+template <class To, class From>
+constexpr std::uint64_t excess(From value) {
+  if constexpr (internal::is_integer_type<To> && std::is_integral_v<From> && sizeof(From) == 8 &&
+                !std::is_same_v<To, From>) {
+    constexpr int size = 8 * sizeof(To);
+    constexpr bool is_half = size == 64 || (std::is_signed_v<To> && !std::is_signed_v<From>);
+    constexpr std::uint64_t below =
+        std::is_signed_v<To> && std::is_signed_v<From> ? UINT64_C(1) << (size - 1) : 0;
+    return (static_cast<std::uint64_t>(value) + below) >> (is_half ? size - 1 : size);
+  } else {
+    return internal::has_room<To>(value) ? 0 : 1;
+  }
+}
+
+template <class From, class To>
+std::uint64_t convert_one(const char *from, char *to) {
+  const From value = internal::load_as<From>(from);
+  const To made = internal::narrowed<To>(value);
+  std::memcpy(to, &made, sizeof(made));
+  return excess<To>(value);
+}
 
 template <class From, class To>
 std::intptr_t convert(const char *from, std::intptr_t step, std::intptr_t count, char *to,
                       std::intptr_t to_step) {
   using internal::has_room, internal::load_as;
-  bool all_fit = true;
-  const char *next = from;
-  for (std::intptr_t left = count; left > 0; --left, next += step, to += to_step) {
-    const From value = load_as<From>(next);
-    all_fit &= has_room<To>(value);
-    const To made = internal::narrowed<To>(value);
-    std::memcpy(to, &made, sizeof(made));
+  std::uint64_t too_large = 0;
+  std::intptr_t at = 0;
+  if (step == sizeof(From) && to_step == sizeof(To)) {
+    constexpr std::intptr_t kBlock = 64;  // compilers vectorize a loop of known length
+    const auto block = [](const char *__restrict some, char *__restrict made) {
+      std::uint64_t found = 0;
+      for (std::size_t i = 0; i < kBlock; ++i) {
+        found |= convert_one<From, To>(some + i * sizeof(From), made + i * sizeof(To));
+      }
+      return found;
+    };
+    for (; count - at >= kBlock; at += kBlock) {
+      too_large |= block(from + at * step, to + at * to_step);
+    }
   }
-  if (all_fit) return count;
+  for (; at < count; ++at) {
+    too_large |= convert_one<From, To>(from + at * step, to + at * to_step);
+  }
+  if (too_large == 0) return count;
   std::intptr_t good = 0;
   // The loop checks `count`, because another thread may have written to the array.
   while (good < count && has_room<To>(load_as<From>(from + good * step))) ++good;
@@ -147,8 +192,6 @@ converter from_widest(PyNativeType to) {
 /// _Complex can only be results of conversions.
 class conversion {
  public:
-  static constexpr std::intptr_t most = 256;  ///< run() converts at most this many elements
-
   /// Returns the conversion for an argument. As in Python, a bool parameter accepts any number, and
   /// a float parameter accepts an int. An int parameter does not accept a float.
   static conversion between(PyNativeType from, PyNativeType to) {
@@ -191,21 +234,29 @@ class conversion {
   explicit operator bool() const { return first_ != nullptr || second_ != nullptr; }
 
   /// Converts `count` elements. Returns the number of elements before the first one that does not
-  /// fit. `count` must not exceed `most`. Must not be called if no conversion exists.
+  /// fit. Must not be called if no conversion exists.
   std::intptr_t run(const char *from, std::intptr_t step, std::intptr_t count, char *to,
                     std::intptr_t to_step) const {
     if (second_ == nullptr) return first_(from, step, count, to, to_step);
     if (first_ == nullptr) return second_(from, step, count, to, to_step);
-    std::uint64_t between[most];
+    constexpr std::intptr_t kMost = 64;
+    std::uint64_t between[kMost];
     auto *const wide = reinterpret_cast<char *>(between);
-    first_(from, step, count, wide, sizeof(between[0]));  // all fit
-    return second_(wide, sizeof(between[0]), count, to, to_step);
+    std::intptr_t at = 0, good = 0;
+    for (; at < count && good == at; at += kMost) {
+      const std::intptr_t some = std::min(kMost, count - at);
+      first_(from + at * step, step, some, wide, sizeof(between[0]));  // all fit
+      good += second_(wide, sizeof(between[0]), some, to + at * to_step, to_step);
+    }
+    return good;
   }
 
  private:
   elements::converter first_ = nullptr, second_ = nullptr;
 };
 
-}  // namespace typedcall::python
+}  // namespace calling
+}  // namespace TYPEDCALL_LAYOUT
+}  // namespace typedcall
 
-#endif  // TYPEDCALL_PYTHON_CALLING_CONVERSIONS_H_
+#endif  // TYPEDCALL_CALLING_CONVERSIONS_H_
