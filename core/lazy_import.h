@@ -53,15 +53,16 @@ static inline const PyTypedcall_Interface *PyTC_Arrived(void *state) {
 #elif !TYPEDCALL_INTERNAL_IS_DECLARED
 
 // Records that the interface is installed. Changes a counter, so that cached look-ups are repeated.
-static inline void PyTC_Arrive(PyTypedcall_Placeholder *awaited,
+static inline void PyTC_Arrive(PyTypedcall_Placeholder *placeholder,
                                const PyTypedcall_Interface *installed) {
   const PyTypedcall_Interface *before =
-      __atomic_exchange_n(&awaited->installed, installed, __ATOMIC_ACQ_REL);
+      __atomic_exchange_n(&placeholder->installed, installed, __ATOMIC_ACQ_REL);
   if (before == NULL) {
-    PyTypedcall_Counters *own = (PyTypedcall_Counters *)awaited->interface.live_counters;
+    PyTypedcall_Counters *own = (PyTypedcall_Counters *)placeholder->interface.live_counters;
     __atomic_fetch_add(&own->rows_added, 1, __ATOMIC_RELEASE);
   }
-  __atomic_store_n(&awaited->interface.live_counters, installed->live_counters, __ATOMIC_RELEASE);
+  __atomic_store_n(&placeholder->interface.live_counters, installed->live_counters,
+                   __ATOMIC_RELEASE);
 }
 
 // Installers call this to update the placeholder. `kept` is the interpreter's own dictionary.
@@ -80,18 +81,18 @@ static inline void PyTC_TellWaiting(PyObject *kept, const PyTypedcall_Interface 
 // Returns the installed interface, or NULL. Searches again if the dictionary's length has changed,
 // because Python code may have removed the placeholder's capsule.
 static inline TYPEDCALL_RARE const PyTypedcall_Interface *PyTC_Arrived(void *state) {
-  PyTypedcall_Placeholder *awaited = (PyTypedcall_Placeholder *)state;
-  const PyTypedcall_Interface *installed = PyTypedcall_LOAD_ACQUIRE(&awaited->installed);
+  PyTypedcall_Placeholder *placeholder = (PyTypedcall_Placeholder *)state;
+  const PyTypedcall_Interface *installed = PyTypedcall_LOAD_ACQUIRE(&placeholder->installed);
   // The calling interpreter may be a different one, which has its own interface.
-  if (installed != NULL || awaited->interpreter != PyInterpreterState_Get()) return installed;
-  PyObject *kept = PyInterpreterState_GetDict(awaited->interpreter);
+  if (installed != NULL || placeholder->interpreter != PyInterpreterState_Get()) return installed;
+  PyObject *kept = PyInterpreterState_GetDict(placeholder->interpreter);
   const Py_ssize_t length = kept != NULL && PyDict_Check(kept) ? PyDict_Size(kept) : 0;
-  if (length == __atomic_load_n(&awaited->searched_length, __ATOMIC_RELAXED)) return NULL;
+  if (length == __atomic_load_n(&placeholder->searched_length, __ATOMIC_RELAXED)) return NULL;
   installed = PyTypedcall_Peek();
   if (installed != NULL) {
-    PyTC_Arrive(awaited, installed);
+    PyTC_Arrive(placeholder, installed);
   } else {
-    __atomic_store_n(&awaited->searched_length, length, __ATOMIC_RELAXED);
+    __atomic_store_n(&placeholder->searched_length, length, __ATOMIC_RELAXED);
   }
   return installed;
 }
@@ -167,8 +168,8 @@ static inline TYPEDCALL_COLD int PyTC_AwaitResolve(void *state, PyTypeObject *ty
 
 static inline const void *PyTC_AwaitFind(void *state, int space, const void *key) {
 #if TYPEDCALL_IS_SUPPORTED
-  PyTypedcall_Placeholder *awaited = (PyTypedcall_Placeholder *)state;
-  const PyTypedcall_Interface *installed = PyTypedcall_LOAD_ACQUIRE(&awaited->installed);
+  PyTypedcall_Placeholder *placeholder = (PyTypedcall_Placeholder *)state;
+  const PyTypedcall_Interface *installed = PyTypedcall_LOAD_ACQUIRE(&placeholder->installed);
   if (installed == NULL && PyTypedcall_IsAttached()) installed = PyTC_Arrived(state);
   return installed != NULL ? installed->find(installed->state, space, key) : NULL;
 #else

@@ -152,8 +152,8 @@ class call_site<R(A...)> {
   using pointer = internal::c_function<R, A...> *;
 
  public:
-  explicit call_site(const PyTypedcall_Interface *interface, capabilities can = 0)
-      : interface_(interface), asked_(internal::plain_request<R(A...)>(can)) {}
+  explicit call_site(const PyTypedcall_Interface *interface, capabilities handled = 0)
+      : interface_(interface), asked_(internal::plain_request<R(A...)>(handled)) {}
   call_site(const call_site &) = delete;
   call_site &operator=(const call_site &) = delete;
 

@@ -65,9 +65,10 @@ class callback;
 /// A callback cannot be copied or moved. The callback must live as long as the library may call it.
 /// A callback belongs to the interpreter that created it. GIL: held to make, check and destroy a
 /// callback. The library may call the callback from any thread. The thread needs the GIL unless
-/// `can` is 0. Several threads may call the callback at once if the function is THREAD_SAFE. If the
-/// function falls back or raises, a thread without the GIL takes the GIL (see fallback_function).
-/// The callback keeps the first exception and passes later ones to sys.unraisablehook.
+/// `handled` is 0. Several threads may call the callback at once if the function is THREAD_SAFE. If
+/// the function falls back or raises, a thread without the GIL takes the GIL (see
+/// fallback_function). The callback keeps the first exception and passes later ones to
+/// sys.unraisablehook.
 template <class R, class... P, class Result, class... A>
 class callback<R(P...), Result(A...)> {
   using mapping = internal::library_call<R(P...), Result(A...)>;
@@ -79,8 +80,8 @@ class callback<R(P...), Result(A...)> {
   /// Finds the function behind `callable`. If resolve() fails, the callback is empty and an
   /// exception is set. GIL: held.
   callback(const PyTypedcall_Interface *interface, PyObject *callable, std::size_t length = 0,
-           capabilities can = 0)
-      : function_(resolve<Result(A...)>(interface, callable, with_fallback(), can)),
+           capabilities handled = 0)
+      : function_(resolve<Result(A...)>(interface, callable, with_fallback(), handled)),
         length_(length) {}
   callback(const callback &) = delete;
   callback &operator=(const callback &) = delete;

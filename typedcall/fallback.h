@@ -207,14 +207,15 @@ template <>
 struct finder<fallback_function> {
   template <class Signature>
   static fallback_function<Signature> find(const PyTypedcall_Interface *interface,
-                                           PyObject *callable, capabilities can, telling which) {
+                                           PyObject *callable, capabilities handled,
+                                           telling which) {
     using made = fallback_function<Signature>;
     using signature = typename made::signature;
     const bool explain = which == telling::everything;
     // See resolve().
     if (explain && interface == nullptr && PyErr_Occurred()) return {};
     if (explain) which = telling::no_memory;
-    const capabilities simple = can & ~calls_boxed;
+    const capabilities simple = handled & ~calls_boxed;
     const auto with_callable = [&](auto native) {
       made all(std::move(native), callable);
       if (!all && !explain) clear_exception();  // MemoryError or KeyboardInterrupt

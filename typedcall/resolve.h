@@ -245,11 +245,11 @@ inline std::optional<resolution> find(const PyTypedcall_Interface *interface, Py
   return made;
 }
 
-/// Finds an entry for a canonical signature. If `can` includes TAKES_SELF, the consumer must pass
-/// `resolution::self`. GIL: held.
+/// Finds an entry for a canonical signature. If `handled` includes TAKES_SELF, the consumer must
+/// pass `resolution::self`. GIL: held.
 inline std::optional<resolution> find(const PyTypedcall_Interface *interface, PyObject *callable,
-                                      const char *signature, capabilities can = 0) {
-  return find(interface, callable, request{signature, can});
+                                      const char *signature, capabilities handled = 0) {
+  return find(interface, callable, request{signature, handled});
 }
 
 /// Calls visit(entry, place) or visit(entry, place, reference) for all entries of `callable`, even
@@ -297,16 +297,16 @@ inline std::optional<resolution> resolve(const PyTypedcall_Interface *interface,
 }
 
 inline std::optional<resolution> resolve(const PyTypedcall_Interface *interface, PyObject *callable,
-                                         const char *signature, capabilities can = 0) {
-  return resolve(interface, callable, request{signature, can});
+                                         const char *signature, capabilities handled = 0) {
+  return resolve(interface, callable, request{signature, handled});
 }
 
 namespace internal {
 
 /// Returns the request for a function without self.
 template <class Signature>
-request plain_request(capabilities can) {
-  return {signature_of<Signature>::text, can & ~PyNativeCallable_TAKES_SELF};
+request plain_request(capabilities handled) {
+  return {signature_of<Signature>::text, handled & ~PyNativeCallable_TAKES_SELF};
 }
 
 /// True for an unbound method. Otherwise sets TypeError, unless `which` is telling::nothing.
@@ -343,8 +343,8 @@ struct finder {
 
   template <class Signature>
   static Function<Signature> find(const PyTypedcall_Interface *interface, PyObject *callable,
-                                  capabilities can, telling which) {
-    request asked = plain_request<Signature>(can);
+                                  capabilities handled, telling which) {
+    request asked = plain_request<Signature>(handled);
     if constexpr (!std::is_same_v<Function<Signature>, function<Signature>>) {
       asked.capabilities |= PyNativeCallable_TAKES_SELF;
       asked.required = PyNativeCallable_TAKES_SELF;
@@ -361,7 +361,7 @@ struct finder {
 
 // These tags select the kind of function that find() and resolve() return.
 
-/// A function without self. Entries that take self are never found, even if `can` includes
+/// A function without self. Entries that take self are never found, even if `handled` includes
 /// TAKES_SELF.
 using plain = internal::finder<function>;
 /// A function with its self, from a bound method, a module function, or an instance with a table.
@@ -374,28 +374,28 @@ using unbound = internal::finder<unbound_function>;
 /// find<double(double)>(interface, callable, bound()). GIL: held.
 template <class Signature, template <class> class Function>
 Function<Signature> find(const PyTypedcall_Interface *interface, PyObject *callable,
-                         internal::finder<Function> how, capabilities can = 0) {
-  return how.template find<Signature>(interface, callable, can, internal::telling::nothing);
+                         internal::finder<Function> how, capabilities handled = 0) {
+  return how.template find<Signature>(interface, callable, handled, internal::telling::nothing);
 }
 
 /// Returns a plain function. Example: find<double(double)>(interface, callable).
 template <class Signature>
 function<Signature> find(const PyTypedcall_Interface *interface, PyObject *callable,
-                         capabilities can = 0) {
-  return find<Signature>(interface, callable, plain(), can);
+                         capabilities handled = 0) {
+  return find<Signature>(interface, callable, plain(), handled);
 }
 
 /// Like find<Signature>(), but sets an exception if no function is found. GIL: held.
 template <class Signature, template <class> class Function>
 Function<Signature> resolve(const PyTypedcall_Interface *interface, PyObject *callable,
-                            internal::finder<Function> how, capabilities can = 0) {
-  return how.template find<Signature>(interface, callable, can, internal::telling::everything);
+                            internal::finder<Function> how, capabilities handled = 0) {
+  return how.template find<Signature>(interface, callable, handled, internal::telling::everything);
 }
 
 template <class Signature>
 function<Signature> resolve(const PyTypedcall_Interface *interface, PyObject *callable,
-                            capabilities can = 0) {
-  return resolve<Signature>(interface, callable, plain(), can);
+                            capabilities handled = 0) {
+  return resolve<Signature>(interface, callable, plain(), handled);
 }
 
 }  // namespace TYPEDCALL_LAYOUT

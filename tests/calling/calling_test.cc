@@ -26,10 +26,10 @@ value_type type_of(const char *letters) {
   return value_type(parsed.args[0]);
 }
 
-taken outcome_of(const given &value, const char *letters, native_value *out) {
-  return take(value, type_of(letters), out);
+converted outcome_of(const argument_value &value, const char *letters, native_value *out) {
+  return convert(value, type_of(letters), out);
 }
-taken outcome_of(const given &value, const char *letters) {
+converted outcome_of(const argument_value &value, const char *letters) {
   native_value out[2];
   return outcome_of(value, letters, out);
 }
@@ -63,82 +63,83 @@ TEST(Convert, IntsOfOneDigit) {
 
 TEST(Take, Integers) {
   native_value out[2];
-  EXPECT_EQ(outcome_of(given::integer(-128), "b", out), taken::yes);
+  EXPECT_EQ(outcome_of(argument_value::integer(-128), "b", out), converted::yes);
   EXPECT_EQ(out[0].get<std::int64_t>(), -128);
-  EXPECT_EQ(outcome_of(given::integer(-129), "b"), taken::out_of_range);
-  EXPECT_EQ(outcome_of(given::integer(-1), "L"), taken::out_of_range);
-  EXPECT_EQ(outcome_of(given::integer(INT64_MIN), "l"), taken::yes);
-  EXPECT_EQ(outcome_of(given::boolean(true), "H", out), taken::yes);
+  EXPECT_EQ(outcome_of(argument_value::integer(-129), "b"), converted::out_of_range);
+  EXPECT_EQ(outcome_of(argument_value::integer(-1), "L"), converted::out_of_range);
+  EXPECT_EQ(outcome_of(argument_value::integer(INT64_MIN), "l"), converted::yes);
+  EXPECT_EQ(outcome_of(argument_value::boolean(true), "H", out), converted::yes);
   EXPECT_EQ(out[0].get<std::int64_t>(), 1);
-  EXPECT_EQ(outcome_of(given::unsigned_integer(5), "b"), taken::yes);
-  const given large = given::unsigned_integer(UINT64_MAX);
-  EXPECT_EQ(outcome_of(large, "L", out), taken::yes);
+  EXPECT_EQ(outcome_of(argument_value::unsigned_integer(5), "b"), converted::yes);
+  const argument_value large = argument_value::unsigned_integer(UINT64_MAX);
+  EXPECT_EQ(outcome_of(large, "L", out), converted::yes);
   EXPECT_EQ(out[0].bits, UINT64_MAX);
-  EXPECT_EQ(outcome_of(large, "l"), taken::out_of_range);
-  EXPECT_EQ(outcome_of(large, "I"), taken::out_of_range);
-  EXPECT_EQ(outcome_of(large, "d", out), taken::yes);
+  EXPECT_EQ(outcome_of(large, "l"), converted::out_of_range);
+  EXPECT_EQ(outcome_of(large, "I"), converted::out_of_range);
+  EXPECT_EQ(outcome_of(large, "d", out), converted::yes);
   EXPECT_EQ(out[0].get<double>(), 18446744073709551616.0);
   for (const char *letters : {"b", "L", "?"}) {
-    EXPECT_EQ(outcome_of(given::real(1.0), letters), taken::no) << letters;
-    EXPECT_EQ(outcome_of(given::text("1", 1), letters), taken::no) << letters;
-    EXPECT_EQ(outcome_of(given::nothing(), letters), taken::no) << letters;
+    EXPECT_EQ(outcome_of(argument_value::real(1.0), letters), converted::no) << letters;
+    EXPECT_EQ(outcome_of(argument_value::text("1", 1), letters), converted::no) << letters;
+    EXPECT_EQ(outcome_of(argument_value::nothing(), letters), converted::no) << letters;
   }
-  EXPECT_EQ(outcome_of(given::integer(2), "?", out), taken::yes);
+  EXPECT_EQ(outcome_of(argument_value::integer(2), "?", out), converted::yes);
   EXPECT_EQ(out[0].bits, 1u);
 }
 
 TEST(Take, Reals) {
   native_value out[2];
-  EXPECT_EQ(outcome_of(given::real(-0.0), "d", out), taken::yes);
+  EXPECT_EQ(outcome_of(argument_value::real(-0.0), "d", out), converted::yes);
   EXPECT_TRUE(std::signbit(out[0].get<double>()));
-  EXPECT_EQ(outcome_of(given::real(0.1), "f", out), taken::yes);
+  EXPECT_EQ(outcome_of(argument_value::real(0.1), "f", out), converted::yes);
   EXPECT_EQ(out[0].get<float>(), 0.1f);
-  EXPECT_EQ(outcome_of(given::integer((INT64_C(1) << 53) + 1), "d", out), taken::yes);
+  EXPECT_EQ(outcome_of(argument_value::integer((INT64_C(1) << 53) + 1), "d", out), converted::yes);
   EXPECT_EQ(out[0].get<double>(), 9007199254740992.0);
   // Conversions to these types are left to Python.
   for (const char *letters : {"g", "Zd", "Zg", "O", "P"}) {
-    EXPECT_EQ(outcome_of(given::real(1.0), letters), taken::no) << letters;
-    EXPECT_EQ(outcome_of(given::integer(1), letters), taken::no) << letters;
+    EXPECT_EQ(outcome_of(argument_value::real(1.0), letters), converted::no) << letters;
+    EXPECT_EQ(outcome_of(argument_value::integer(1), letters), converted::no) << letters;
   }
 }
 
 TEST(Take, TextsAndElements) {
   native_value out[2];
   const char text[] = "a\0b";
-  EXPECT_EQ(outcome_of(given::text(text, 3), "*s", out), taken::yes);
+  EXPECT_EQ(outcome_of(argument_value::text(text, 3), "*s", out), converted::yes);
   EXPECT_EQ(out[0].get<const char *>(), text);
   EXPECT_EQ(out[1].get<std::int64_t>(), 3);
-  EXPECT_EQ(outcome_of(given::text(text, 3), "s"), taken::no);
-  EXPECT_EQ(outcome_of(given::text(text, 1), "s"), taken::yes);
-  EXPECT_EQ(outcome_of(given::text("\xff", 1), "*s"), taken::no);
-  EXPECT_EQ(outcome_of(given::text(nullptr, 0), "s"), taken::no);
-  EXPECT_EQ(outcome_of(given::text(text, 1), "&s"), taken::no);
-  EXPECT_EQ(outcome_of(given::bytes(text, 3), "s"), taken::no);
-  EXPECT_EQ(outcome_of(given::bytes(text, 3), "*kB", out), taken::yes);
+  EXPECT_EQ(outcome_of(argument_value::text(text, 3), "s"), converted::no);
+  EXPECT_EQ(outcome_of(argument_value::text(text, 1), "s"), converted::yes);
+  EXPECT_EQ(outcome_of(argument_value::text("\xff", 1), "*s"), converted::no);
+  EXPECT_EQ(outcome_of(argument_value::text(nullptr, 0), "s"), converted::no);
+  EXPECT_EQ(outcome_of(argument_value::text(text, 1), "&s"), converted::no);
+  EXPECT_EQ(outcome_of(argument_value::bytes(text, 3), "s"), converted::no);
+  EXPECT_EQ(outcome_of(argument_value::bytes(text, 3), "*kB", out), converted::yes);
   EXPECT_EQ(out[1].get<std::int64_t>(), 3);
-  EXPECT_EQ(outcome_of(given::bytes(text, 3), "*B"), taken::no);  // *B is not constant
-  EXPECT_EQ(outcome_of(given::bytes(text, 3), "*kb"), taken::no);
+  EXPECT_EQ(outcome_of(argument_value::bytes(text, 3), "*B"),
+            converted::no);  // *B is not constant
+  EXPECT_EQ(outcome_of(argument_value::bytes(text, 3), "*kb"), converted::no);
   double array[2] = {1, 2};
-  given doubles = {PyNativeArgumentKind_OTHER,
-                   PyNativeKind_FLOATING,
-                   8,
-                   false,
-                   native_value::of(&array[0]).bits,
-                   2};
-  EXPECT_EQ(outcome_of(doubles, "*d"), taken::yes);
-  EXPECT_EQ(outcome_of(doubles, "*kd"), taken::yes);
-  EXPECT_EQ(outcome_of(doubles, "*f"), taken::no);
-  EXPECT_EQ(outcome_of(given::nothing(), "*kd"), taken::no);
+  argument_value doubles = {PyNativeArgumentKind_OTHER,
+                            PyNativeKind_FLOATING,
+                            8,
+                            false,
+                            native_value::of(&array[0]).bits,
+                            2};
+  EXPECT_EQ(outcome_of(doubles, "*d"), converted::yes);
+  EXPECT_EQ(outcome_of(doubles, "*kd"), converted::yes);
+  EXPECT_EQ(outcome_of(doubles, "*f"), converted::no);
+  EXPECT_EQ(outcome_of(argument_value::nothing(), "*kd"), converted::no);
 }
 
 TEST(Take, Bools) {
   char bytes[3] = {0, 1, 1};
-  given bools = {
+  argument_value bools = {
       PyNativeArgumentKind_OTHER, PyNativeKind_BOOL, 1, false, native_value::of(bytes).bits, 3};
-  EXPECT_EQ(outcome_of(bools, "*k?"), taken::yes);
+  EXPECT_EQ(outcome_of(bools, "*k?"), converted::yes);
   bytes[1] = 2;
-  EXPECT_EQ(outcome_of(bools, "*k?"), taken::no);  // a C bool is 0 or 1
-  EXPECT_EQ(outcome_of(bools, "*?"), taken::yes);
+  EXPECT_EQ(outcome_of(bools, "*k?"), converted::no);  // a C bool is 0 or 1
+  EXPECT_EQ(outcome_of(bools, "*?"), converted::yes);
   EXPECT_EQ(bytes[1], 2);
   const auto made = entry::make("*?->v", PyNativeCallable_THREAD_SAFE,
                                 reinterpret_cast<void *>(nothing_to_do), "here");
@@ -151,7 +152,8 @@ TEST(Take, Bools) {
 
 /// Returns the index of the chosen overload, or -1. Also checks that sorting the overloads first
 /// gives the same result.
-int chosen(const std::vector<const char *> &signatures, const std::vector<given> &arguments) {
+int chosen(const std::vector<const char *> &signatures,
+           const std::vector<argument_value> &arguments) {
   const overloads made = of(signatures);
   native_value values[PyNativeSignature_MAX_ARGS + 1];
   const entry *const found = made.choose(arguments.data(), arguments.size(), values);
@@ -172,19 +174,19 @@ int chosen(const std::vector<const char *> &signatures, const std::vector<given>
 }
 
 TEST(Choice, TheBestOfTheWorst) {
-  const given one = given::integer(1), half = given::real(0.5);
+  const argument_value one = argument_value::integer(1), half = argument_value::real(0.5);
   EXPECT_EQ(chosen({"d->d", "i->i"}, {one}), 1);
   EXPECT_EQ(chosen({"d->d", "i->i"}, {half}), 0);
   EXPECT_EQ(chosen({"f->f", "d->d"}, {half}), 1);
-  EXPECT_EQ(chosen({"l->l", "?->?"}, {given::boolean(true)}), 1);
+  EXPECT_EQ(chosen({"l->l", "?->?"}, {argument_value::boolean(true)}), 1);
   EXPECT_EQ(chosen({"?->?", "l->l"}, {one}), 1);
-  EXPECT_EQ(chosen({"i->i", "s->v"}, {given::text("x", 1)}), 1);
+  EXPECT_EQ(chosen({"i->i", "s->v"}, {argument_value::text("x", 1)}), 1);
   EXPECT_EQ(chosen({"dd->d", "d->d"}, {half}), 1);
   EXPECT_EQ(chosen({"i->i", "l->l"}, {half}), -1);
 }
 
 TEST(Choice, AmongEqualsOneThatNoneBeats) {
-  const given one = given::integer(1);
+  const argument_value one = argument_value::integer(1);
   EXPECT_EQ(chosen({"dd->d", "id->d", "di->d"}, {one, one}), 1);
   EXPECT_EQ(chosen({"dd->d", "di->d", "id->d"}, {one, one}), 1);
   EXPECT_EQ(chosen({"id->d", "di->d"}, {one, one}), 0);
@@ -192,21 +194,22 @@ TEST(Choice, AmongEqualsOneThatNoneBeats) {
 }
 
 TEST(Choice, AnIntThatIsTooLarge) {
-  const given large = given::integer(INT64_C(1) << 40);
+  const argument_value large = argument_value::integer(INT64_C(1) << 40);
   EXPECT_EQ(chosen({"i->i", "d->d"}, {large}), -1);  // a double may lose digits
   EXPECT_EQ(chosen({"i->i", "l->l"}, {large}), 1);
-  EXPECT_EQ(chosen({"id->d", "dd->d"}, {large, given::integer(1)}), -1);
-  EXPECT_EQ(chosen({"dd->d", "id->d", "di->d"}, {large, given::integer(1)}), -1);
-  EXPECT_EQ(chosen({"dd->d", "id->d", "ld->d"}, {large, given::integer(1)}), 2);
+  EXPECT_EQ(chosen({"id->d", "dd->d"}, {large, argument_value::integer(1)}), -1);
+  EXPECT_EQ(chosen({"dd->d", "id->d", "di->d"}, {large, argument_value::integer(1)}), -1);
+  EXPECT_EQ(chosen({"dd->d", "id->d", "ld->d"}, {large, argument_value::integer(1)}), 2);
   // The first argument already excludes the second overload, so the type of that overload's second
   // parameter does not matter.
-  const given middle = given::integer(INT64_C(1) << 35), one = given::integer(1);
+  const argument_value middle = argument_value::integer(INT64_C(1) << 35),
+                       one = argument_value::integer(1);
   EXPECT_EQ(chosen({"ill->d", "dil->d", "ldl->d", "lld->d"}, {large, middle, one}), 2);
 }
 
 TEST(Choice, WhatSuitsByItsKindOnlyIsPythons) {
-  EXPECT_EQ(chosen({"s->v", "*s->v"}, {given::text("\xff", 1)}), -1);
-  EXPECT_EQ(chosen({"s->v", "*s->v"}, {given::text("a\0b", 3)}), -1);
+  EXPECT_EQ(chosen({"s->v", "*s->v"}, {argument_value::text("\xff", 1)}), -1);
+  EXPECT_EQ(chosen({"s->v", "*s->v"}, {argument_value::text("a\0b", 3)}), -1);
 }
 
 TEST(Choice, AnEntryThatTheSinkDoesNotCallIsRanked) {
@@ -222,24 +225,24 @@ TEST(Choice, AnEntryThatTheSinkDoesNotCallIsRanked) {
   EXPECT_EQ(made.first(PyNativeArgumentKind_INT), nullptr);
   EXPECT_EQ(made.first(PyNativeArgumentKind_FLOAT), &made.all[1]);
   native_value values[2];
-  const given one = given::integer(1), half = given::real(0.5);
+  const argument_value one = argument_value::integer(1), half = argument_value::real(0.5);
   EXPECT_EQ(made.choose(&one, 1, values), nullptr);  // that overload has no C function
   EXPECT_EQ(made.choose(&half, 1, values), &made.all[1]);
 }
 
 TEST(Box, MakesWhatPythonHas) {
-  const auto text_of = [](const given &value) {
+  const auto text_of = [](const argument_value &value) {
     const object_ref made = box(value);
     const object_ref text = object_ref::steal(made ? PyObject_Repr(made.get()) : nullptr);
     return std::string(text ? PyUnicode_AsUTF8(text.get()) : "");
   };
-  EXPECT_EQ(text_of(given::boolean(true)), "True");
-  EXPECT_EQ(text_of(given::integer(-1)), "-1");
-  EXPECT_EQ(text_of(given::unsigned_integer(UINT64_MAX)), "18446744073709551615");
-  EXPECT_EQ(text_of(given::real(0.5)), "0.5");
-  EXPECT_EQ(text_of(given::text("a\0b", 3)), "'a\\x00b'");
-  EXPECT_EQ(text_of(given::bytes("a\0b", 3)), "b'a\\x00b'");
-  EXPECT_EQ(text_of(given::text(nullptr, 3)), "");
+  EXPECT_EQ(text_of(argument_value::boolean(true)), "True");
+  EXPECT_EQ(text_of(argument_value::integer(-1)), "-1");
+  EXPECT_EQ(text_of(argument_value::unsigned_integer(UINT64_MAX)), "18446744073709551615");
+  EXPECT_EQ(text_of(argument_value::real(0.5)), "0.5");
+  EXPECT_EQ(text_of(argument_value::text("a\0b", 3)), "'a\\x00b'");
+  EXPECT_EQ(text_of(argument_value::bytes("a\0b", 3)), "b'a\\x00b'");
+  EXPECT_EQ(text_of(argument_value::text(nullptr, 3)), "");
   EXPECT_TRUE(PyErr_ExceptionMatches(PyExc_MemoryError));
   PyErr_Clear();
 }

@@ -124,7 +124,7 @@ TEST(Entry, OfACallerThatCallsAll) {
 }
 
 /// A test double for Python.
-struct test_home {
+struct test_access {
   bool is_there = true;
   mutable int asked = 0;
 
@@ -139,15 +139,17 @@ struct test_home {
 
 struct test_sink {
   PyObject *callable = nullptr;
-  const test_home &where;
-  std::vector<given> arguments;
+  const test_access &where;
+  std::vector<argument_value> arguments;
   double result = 0;
   bool is_null = false;
   std::string error = {};
   int boxed = 0;
 
-  given look(std::size_t i) const { return arguments[i]; }
-  void give(const value_type &type, const void *at) { result = type.real_in(type.bits_at(at)); }
+  argument_value argument(std::size_t i) const { return arguments[i]; }
+  void set_result(const value_type &type, const void *at) {
+    result = type.real_in(type.bits_at(at));
+  }
   void raised() {
     error = "raised";
     PyErr_Clear();
@@ -159,7 +161,7 @@ struct test_sink {
     ++boxed;
     return object_ref::steal(PyFloat_FromDouble(native_value{arguments[i].bits}.get<double>()));
   }
-  bool give_object(PyObject *object) {
+  bool set_result_object(PyObject *object) {
     result = PyFloat_AsDouble(object);
     return PyErr_Occurred() == nullptr;
   }
@@ -180,7 +182,7 @@ class Call : public testing::Test {
   }
 
   test_sink call(const char *signature, std::uintptr_t flags, void *function,
-                 const std::vector<given> &arguments, const test_home &where = {}) {
+                 const std::vector<argument_value> &arguments, const test_access &where = {}) {
     overloads functions;
     auto made = entry::make(signature, flags, function, "here");
     EXPECT_TRUE(made.has_value());
@@ -199,27 +201,27 @@ class Call : public testing::Test {
 };
 
 TEST_F(Call, InTheThreadStateThatItWants) {
-  const std::vector<given> four = {given::real(4.0)};
-  test_home home;
-  EXPECT_EQ(call("d->d", PyNativeCallable_THREAD_SAFE, real_, four, home).result, 7.0);
-  EXPECT_EQ(home.asked, 0);
+  const std::vector<argument_value> four = {argument_value::real(4.0)};
+  test_access access;
+  EXPECT_EQ(call("d->d", PyNativeCallable_THREAD_SAFE, real_, four, access).result, 7.0);
+  EXPECT_EQ(access.asked, 0);
   EXPECT_EQ(attached_in_call, 1);  // still attached
-  EXPECT_EQ(call("d->d", 0, real_, four, home).result, 7.0);
-  EXPECT_EQ(home.asked, 1);  // the function is not declared thread-safe
-  EXPECT_EQ(call("d->d", PyNativeCallable_ACQUIRES_GIL, real_, four, home).result, 7.0);
+  EXPECT_EQ(call("d->d", 0, real_, four, access).result, 7.0);
+  EXPECT_EQ(access.asked, 1);  // the function is not declared thread-safe
+  EXPECT_EQ(call("d->d", PyNativeCallable_ACQUIRES_GIL, real_, four, access).result, 7.0);
   EXPECT_EQ(attached_in_call, 0);
   EXPECT_EQ(call("d&d->i", PyNativeCallable_FALLS_BACK | PyNativeCallable_ACQUIRES_GIL, place_,
-                 four, home)
+                 four, access)
                 .result,
             8.0);
   EXPECT_EQ(attached_in_call, 0);
-  EXPECT_EQ(home.asked, 1);
-  home.is_there = false;
-  EXPECT_EQ(call("d->d", 0, real_, four, home).error, "gone");
+  EXPECT_EQ(access.asked, 1);
+  access.is_there = false;
+  EXPECT_EQ(call("d->d", 0, real_, four, access).error, "gone");
 }
 
 TEST_F(Call, FallsBackToPython) {
-  const std::vector<given> four = {given::real(4.0)};
+  const std::vector<argument_value> four = {argument_value::real(4.0)};
   int_result = 1;
   for (const std::uintptr_t hold : {PyNativeCallable_THREAD_SAFE, PyNativeCallable_ACQUIRES_GIL,
                                     PyNativeCallable_NEEDS_THREAD}) {
@@ -230,16 +232,17 @@ TEST_F(Call, FallsBackToPython) {
   const test_sink sink = call("i->d", PyNativeCallable_THREAD_SAFE, real_, four);
   EXPECT_EQ(sink.result, -4.0);  // `i` accepts no float, so Python is called
   EXPECT_EQ(call("d->d", PyNativeCallable_THREAD_SAFE, real_, {four[0], four[0]}).error, "raised");
-  EXPECT_EQ(call("i->d", PyNativeCallable_THREAD_SAFE, real_, {given::real(101.0)}).error,
+  EXPECT_EQ(call("i->d", PyNativeCallable_THREAD_SAFE, real_, {argument_value::real(101.0)}).error,
             "raised");
 }
 
 TEST_F(Call, MoreArgumentsThanASignatureHas) {
   const overloads functions = of({"d->d", "dd->d"});
-  const test_home home;
+  const test_access access;
   for (const std::size_t count : {127u, 128u, 200u}) {
-    test_sink sink{callable_, home, std::vector<given>(count, given::real(1.0))};
-    typedcall::calling::call(functions, callable_, home, count, sink);
+    test_sink sink{callable_, access,
+                   std::vector<argument_value>(count, argument_value::real(1.0))};
+    typedcall::calling::call(functions, callable_, access, count, sink);
     EXPECT_EQ(sink.error, "raised") << count;  // TypeError: the Python function takes one argument
     EXPECT_EQ(PyErr_Occurred(), nullptr);
   }
@@ -249,15 +252,15 @@ TEST_F(Call, WhatIsRaisedIsTold) {
   sets_error = true;
   real_result = -1.0;
   const std::uintptr_t raises = PyNativeCallable_MAY_RAISE | PyNativeCallable_NEEDS_THREAD;
-  EXPECT_EQ(call("d->d", raises, real_, {given::real(4.0)}).error, "raised");
+  EXPECT_EQ(call("d->d", raises, real_, {argument_value::real(4.0)}).error, "raised");
 }
 
 TEST_F(Call, ASinkMayAnswerByItself) {
   overloads functions = of({"i->d"});
-  const test_home home;
-  test_sink sink{callable_, home, {given::nothing()}};
+  const test_access access;
+  test_sink sink{callable_, access, {argument_value::nothing()}};
   sink.is_null = true;
-  typedcall::calling::call(functions, callable_, home, 1, sink);
+  typedcall::calling::call(functions, callable_, access, 1, sink);
   EXPECT_EQ(sink.boxed, 0);
   EXPECT_EQ(sink.error, "");
 }

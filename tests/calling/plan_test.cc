@@ -32,14 +32,15 @@ std::vector<wide_int> ends_in(const int_range &range) {
   return found;
 }
 
-given given_of(wide_int value) {
-  return value < 0 ? given::integer(static_cast<std::int64_t>(value))
-                   : given::unsigned_integer(static_cast<std::uint64_t>(value));
+argument_value argument_value_of(wide_int value) {
+  return value < 0 ? argument_value::integer(static_cast<std::int64_t>(value))
+                   : argument_value::unsigned_integer(static_cast<std::uint64_t>(value));
 }
 
 plan plan_of(const overloads &functions, const std::vector<int_range> &ranges,
              std::size_t most = SIZE_MAX) {
-  return plan_of(functions, std::vector<given>(ranges.size(), given::integer(0)), ranges, most);
+  return plan_of(functions, std::vector<argument_value>(ranges.size(), argument_value::integer(0)),
+                 ranges, most);
 }
 
 /// Takes the steps for these values. Returns the step that accepts them, or null.
@@ -85,8 +86,8 @@ std::size_t compare(const std::vector<const char *> &signatures,
     calls = std::move(longer);
   }
   for (const auto &call : calls) {
-    std::vector<given> arguments;
-    for (const wide_int value : call) arguments.push_back(given_of(value));
+    std::vector<argument_value> arguments;
+    for (const wide_int value : call) arguments.push_back(argument_value_of(value));
     native_value values[5];
     const entry *const wanted = functions.choose(arguments.data(), arguments.size(), values);
     const step *const found = taken_by(made, functions, call);

@@ -88,14 +88,10 @@ def in_order(overloads, ranks):
         left.remove(best)
 
 
-def depends_on_values(overloads, results, arguments, knows_ranges):
+def depends_on_values(overloads, results, arguments):
     """Returns true if the result's type differs between values of the same types as these. A sink that knows only types
-    may then refuse the call. `results` are the letters of each overload's result. Without `knows_ranges`, any overload
-    that suits the types may be called."""
+    may then refuse the call. `results` are the letters of each overload's result."""
     arguments = [True if each is None else each for each in arguments]  # the type of an Optional that is None here
-    if not knows_ranges:
-        suiting = [at for at, each in enumerate(overloads) if NONE not in map(rank, arguments, each)]
-        return len({results[at] for at in suiting}) > 1
     found = set()
     for each in itertools.product(*map(_of_the_same_type, arguments)):
         with contextlib.suppress(NoOverload):

@@ -16,37 +16,37 @@ import tempfile
 import support
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-CHOOSE, CALL, GIVEN, ENTRY = (f"typedcall/calling/{name}.h" for name in ("choose", "call", "given", "entry"))
+CHOOSE, CALL, VALUE, ENTRY = (f"typedcall/calling/{name}.h" for name in ("choose", "call", "argument_value", "entry"))
 TYPE, TABLE, VIEW = "typedcall/calling/value_type.h", "typedcall/overload_choice.h", "typedcall/entry_view.h"
-HOME, LOOP = "typedcall/python/typedcall/calling/home.h", "typedcall/loop.h"
+ACCESS, LOOP = "typedcall/python/typedcall/calling/python_access.h", "typedcall/loop.h"
 VALUES, ARRAYS = "made_up_values.cc", "made_up_arrays.cc"
 #: The mutations: (class, file, text in the file, replacement), and for some the reason why nothing changes.
 MUTATIONS = [
-    ("order", CHOOSE, "if (one[i] > other[i]) return false;", ""),
-    ("order", CHOOSE, "found = *at(other) == best && beats(at(other), at(row));", "found = false;"),
+    ("order", TABLE, "if (one[i] > other[i]) return 0;", ""),
+    ("order", TABLE, "if (worst[other] == equal &&", "if (worst[other] > PyNativeRank_NONE &&"),
     ("order", CHOOSE, "is_best = rank < how;", "is_best = true;"),
     ("order", CHOOSE, "if (rank < how) best = &each, how = rank;", "if (rank <= how) best = &each, how = rank;"),
     ("order", CHOOSE, "if (type.is_buffer && !type.is_text) return nullptr;", "",
      "the first overload for an array is then one with an object, which the engine does not pass"),
     ("order", TABLE, "X(BOOL, EXACT, NEAR,", "X(BOOL, EXACT, EXACT,"),
     ("order", TABLE, "X(FLOAT, NONE, NONE, EXACT, NEAR,", "X(FLOAT, NONE, NONE, EXACT, EXACT,"),
-    ("8.9", CHOOSE, "if ((*too_large)[i] && one.parameters[i].loses_digits) return taken::out_of_range;", ""),
+    ("8.9", CHOOSE, "if ((*too_large)[i] && one.parameters[i].loses_digits) return converted::out_of_range;", ""),
     ("8.9", CHOOSE, "all_of_them = found, (*too_large)[i] = true;", "return (*too_large)[i] = true, found;"),
     ("8.9", TABLE, "return kind == PyNativeKind_FLOATING || kind", "return kind"),
-    ("8.10", CHOOSE, "return how == taken::out_of_range;", "return true;"),
-    ("range", GIVEN, "wanted.holds(static_cast<std::int64_t>(value.bits));", "true;"),
+    ("8.10", CHOOSE, "return how == converted::out_of_range;", "return true;"),
+    ("range", VALUE, "wanted.holds(static_cast<std::int64_t>(value.bits));", "true;"),
     ("range", TYPE, "is_in_range(number, kind == PyNativeKind_SIGNED, size)", "is_in_range(number, true, size)"),
     ("fall back", ENTRY, "return outcome::none;", "return outcome::value;"),
     ("fall back", CALL, "    return run_held(*chosen, callable, where, count, values, sink);\n  }\n"
                         "  if (!sink.settles(count)) sink.fall_back(count);",
      "    return run_held(*chosen, callable, where, count, values, sink);\n  }\n"),
     ("fall back", VALUES, "bool settles(std::size_t) const { return false; }", "bool settles(std::size_t) const { return true; }"),
-    ("fall back", LOOP, "if (!made.back_.set(made.callable_.get(), made.plan_.inputs.size())) return std::nullopt;", ""),
+    ("fall back", LOOP, "if (!made.back_.set(made.callable_.get(), made.types_.parameters.size())) return std::nullopt;", ""),
     ("exception", ENTRY, "PyErr_Occurred() != nullptr ? outcome::raised : outcome::value;", "outcome::raised;"),
     ("exception", ENTRY, "PyErr_Occurred() != nullptr ? outcome::raised : outcome::value;", "outcome::value;"),
-    ("exception", HOME, "const PyTypedcall_SavedError pending = PyTypedcall_SaveError();\n      body();\n"
+    ("exception", ACCESS, "const PyTypedcall_SavedError pending = PyTypedcall_SaveError();\n      body();\n"
                         "      PyTypedcall_RestoreError(pending);", "body();"),
-    ("exception", HOME, "PyTypedcall_RestoreError(pending);", ""),
+    ("exception", ACCESS, "PyTypedcall_RestoreError(pending);", ""),
     ("exception", ARRAYS, "    typedcall::internal::clear_exception();\n", ""),
     ("thread", CALL, "  without_gil(run);\n", "  run();\n"),
     ("thread", VIEW, "? PyNativeThreadState_ANY\n                                                     "
@@ -56,16 +56,16 @@ MUTATIONS = [
                      "      return run_without_gil(args, dimensions[0], steps, done);\n", ""),
     ("thread", ARRAYS, "if (self.loop.may_detach() && !self.loop.may_fall_back())", "if (!self.loop.needs_thread())"),
     ("None", VALUES, "if (from.is == made_up::kind::nothing) return object_ref::borrow(Py_None);", ""),
-    ("None", VALUES, "return given::nothing();", "return given::integer(0);"),
-    ("buffers", GIVEN, "!(may_write && value.is_const);", "true;"),
-    ("buffers", GIVEN, "value.element == wanted.element &&", ""),
-    ("buffers", GIVEN, "return are_right ? taken::yes : taken::no;", "return taken::yes;"),
+    ("None", VALUES, "return argument_value::nothing();", "return argument_value::integer(0);"),
+    ("buffers", VALUE, "!(may_write && value.is_const);", "true;"),
+    ("buffers", VALUE, "value.element == wanted.element &&", ""),
+    ("buffers", VALUE, "return are_right ? converted::yes : converted::no;", "return converted::yes;"),
     ("buffers", ENTRY, "internal::make_bools(values[0].get<void *>(), values[1].get<std::size_t>());", ""),
     ("texts", TYPE, "(is_buffer || std::memchr(text, 0, length) == nullptr);", "true;"),
-    ("texts", GIVEN, "if (wanted.is_text != (value.kind == PyNativeArgumentKind_STR)) return taken::no;",
-     "if (wanted.is_text && value.kind != PyNativeArgumentKind_STR) return taken::no;",
+    ("texts", VALUE, "if (wanted.is_text != (value.kind == PyNativeArgumentKind_STR)) return converted::no;",
+     "if (wanted.is_text && value.kind != PyNativeArgumentKind_STR) return converted::no;",
      "a text has no elements, which are compared below"),
-    ("texts", GIVEN, "if (wanted.is_buffer) out[1] = native_value::of(value.size);",
+    ("texts", VALUE, "if (wanted.is_buffer) out[1] = native_value::of(value.size);",
      "if (wanted.is_buffer) out[1] = native_value::of(value.size + 1);"),
     ("texts", CALL, "PyUnicode_DecodeUTF8(value.utf8(), static_cast<Py_ssize_t>(value.size), nullptr));",
      "PyUnicode_FromString(value.utf8()));"),

@@ -62,8 +62,7 @@ def random_overloads(sink):
         for arguments, (cell, outcome, what) in zip(calls, found):
             if outcome == "by value":
                 results = [entry.python_types()[1] for entry in typedcall.entries(function)]
-                is_right = matrix_choice.depends_on_values([list(each) for each in overloads], results, arguments,
-                                                           sink.knows_ranges)
+                is_right = matrix_choice.depends_on_values([list(each) for each in overloads], results, arguments)
                 outcome = "refused" if is_right else "wrong"
             if outcome == "wrong" and has_two_faults(overloads, arguments) and set(what.split(", not ")) == FAULTS:
                 outcome = "limit"

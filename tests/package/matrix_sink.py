@@ -42,8 +42,6 @@ class Sink:
     falls_back_there = False
     #: Whether threads may share a callable.
     threads_share = True
-    #: Whether a refusal because the values decide takes into account that an int is out of range for every overload.
-    knows_ranges = True
     #: More values for random calls.
     more_values = ()
     #: Whether the sink is for PyPy.

@@ -91,8 +91,6 @@ class UfuncOfArrays(Ufunc):
 
 class Numba(Sink):
     name, library, has_names, has_typed_results, nogil = "numba", "numba", True, True, False
-    # It refuses f(0, False) among i?, ?l and il, where an int that is too large for i? is so for il, too.
-    knows_ranges = False
 
     def setUp(self):
         super().setUp()
@@ -200,8 +198,6 @@ class NumbaOptional(Numba):
 
 class Jax(Sink):
     name, library, has_typed_results = "jax", "jax", True
-    # It refuses f(True, -7) among d?, di and ii, where an int that is too large for ii is so for di, too.
-    knows_ranges = False
 
     def setUp(self):
         os.environ.setdefault("JAX_PLATFORMS", "cpu")

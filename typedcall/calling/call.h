@@ -11,9 +11,9 @@
 #include "typedcall/base/namespace.h"
 #include "typedcall/base/object_ref.h"
 #include "typedcall/base/stack.h"
+#include "typedcall/calling/argument_value.h"
 #include "typedcall/calling/choose.h"
 #include "typedcall/calling/entry.h"
-#include "typedcall/calling/given.h"
 #include "typedcall/signature.h"
 
 namespace typedcall {
@@ -22,7 +22,7 @@ namespace calling {
 
 /// Returns the Python object for a runtime's value, or null with an exception set. Raises
 /// MemoryError for a text that could not be allocated earlier. GIL: held.
-inline object_ref box(const given &value) {
+inline object_ref box(const argument_value &value) {
   const native_value bits{value.bits};
   switch (value.kind) {
     case PyNativeArgumentKind_BOOL:
@@ -81,35 +81,35 @@ void without_gil(const Body &body) {
 #endif
 
 /// Implements a sink's fall_back(): calls `callable` in its home interpreter, `where`. The sink
-/// must have `object_ref box(std::size_t i)` and `bool give_object(PyObject *)`. On failure,
-/// give_object() returns false with an exception set.
-template <class Home, class Sink>
-TYPEDCALL_RARE void by_boxing(PyObject *callable, const Home &where, std::size_t count,
+/// must have `object_ref box(std::size_t i)` and `bool set_result_object(PyObject *)`. On failure,
+/// set_result_object() returns false with an exception set.
+template <class Access, class Sink>
+TYPEDCALL_RARE void by_boxing(PyObject *callable, const Access &where, std::size_t count,
                               Sink &sink) {
   const bool is_run = where.attached(callable, [&] {
     const object_ref result =
         call_boxed(callable, count, [&](std::size_t i) { return sink.box(i); });
-    if (!result || !sink.give_object(result.get())) sink.raised();
+    if (!result || !sink.set_result_object(result.get())) sink.raised();
   });
   if (!is_run) sink.detached(where.why_detached());
 }
 
 /// Calls one C function with `values`, in the thread state that the function requires. If the
 /// function falls back, Python is called in the same attached region, which may hold objects.
-template <class Home, class Sink>
-TYPEDCALL_OUT_OF_LINE void run_held(const entry &chosen, PyObject *callable, const Home &where,
+template <class Access, class Sink>
+TYPEDCALL_OUT_OF_LINE void run_held(const entry &chosen, PyObject *callable, const Access &where,
                                     std::size_t count, native_value *values, Sink &sink) {
   result_cell cell;
   outcome found = outcome::none;
   const auto run = [&] { found = chosen.run(values, &cell); };
-  const auto give = [&] {
-    if (found == outcome::value) return sink.give(chosen.result, chosen.at(cell));
+  const auto set_result = [&] {
+    if (found == outcome::value) return sink.set_result(chosen.result, chosen.at(cell));
     if (found == outcome::raised) return sink.raised();
     if (!sink.settles(count)) sink.fall_back(count);
   };
   switch (chosen.view.thread_state) {
     case PyNativeThreadState_ATTACHED: {
-      const bool is_run = where.attached(callable, [&] { run(), give(); });
+      const bool is_run = where.attached(callable, [&] { run(), set_result(); });
       if (!is_run) sink.detached(where.why_detached());
       return;
     }
@@ -118,19 +118,19 @@ TYPEDCALL_OUT_OF_LINE void run_held(const entry &chosen, PyObject *callable, con
       break;
   }
   without_gil(run);
-  give();
+  set_result();
 }
 
 /// Calls `chosen`, which is null or not plain. Calls the Python callable if `chosen` is null
 /// or falls back.
-template <class Home, class Sink>
-TYPEDCALL_OUT_OF_LINE void finish(const entry *chosen, PyObject *callable, const Home &where,
+template <class Access, class Sink>
+TYPEDCALL_OUT_OF_LINE void finish(const entry *chosen, PyObject *callable, const Access &where,
                                   std::size_t count, native_value *values, Sink &sink) {
   if (chosen != nullptr) chosen->prepare(values);
   if (chosen != nullptr && chosen->view.thread_state == PyNativeThreadState_ANY) {
     result_cell cell;  // the function cannot raise, because raising needs a thread state
     if (chosen->run(values, &cell) == outcome::value) {
-      return sink.give(chosen->result, chosen->at(cell));
+      return sink.set_result(chosen->result, chosen->at(cell));
     }
   } else if (chosen != nullptr) {
     return run_held(*chosen, callable, where, count, values, sink);
@@ -138,29 +138,29 @@ TYPEDCALL_OUT_OF_LINE void finish(const entry *chosen, PyObject *callable, const
   if (!sink.settles(count)) sink.fall_back(count);
 }
 
-template <class Home, class Sink>
-TYPEDCALL_IN_LINE inline void run(const entry *chosen, PyObject *callable, const Home &where,
+template <class Access, class Sink>
+TYPEDCALL_IN_LINE inline void run(const entry *chosen, PyObject *callable, const Access &where,
                                   std::size_t count, native_value *values, Sink &sink) {
   if (!TYPEDCALL_EXPECT(chosen != nullptr && chosen->is_plain(), 1)) {
     return finish(chosen, callable, where, count, values, sink);
   }
   const native_value result = chosen->invoke(values);
-  sink.give(chosen->result, &result);
+  sink.set_result(chosen->result, &result);
 }
 
 /// Implements call() for several overloads, and for many parameters.
-template <class Home, class Sink>
+template <class Access, class Sink>
 TYPEDCALL_OUT_OF_LINE void choose_and_run(const overloads &functions, PyObject *callable,
-                                          const Home &where, std::size_t count, Sink &sink) {
+                                          const Access &where, std::size_t count, Sink &sink) {
   // The runtime's caller may pass any number of arguments.
   if (count > PyNativeSignature_MAX_ARGS) {
     return finish(nullptr, callable, where, count, nullptr, sink);
   }
-  auto *const arguments = TYPEDCALL_INTERNAL_ON_STACK(given, count + 1);
+  auto *const arguments = TYPEDCALL_INTERNAL_ON_STACK(argument_value, count + 1);
   auto *const values = TYPEDCALL_INTERNAL_ON_STACK(native_value, 2 * count + 1);
-  for (std::size_t i = 0; i < count; ++i) arguments[i] = sink.look(i);
+  for (std::size_t i = 0; i < count; ++i) arguments[i] = sink.argument(i);
   const entry *chosen = count == 1 ? functions.first(arguments[0].kind) : nullptr;
-  if (chosen == nullptr || take(arguments[0], chosen->parameters[0], values) != taken::yes) {
+  if (chosen == nullptr || convert(arguments[0], chosen->parameters[0], values) != converted::yes) {
     chosen = functions.choose(arguments, count, values);
   }
   run(chosen, callable, where, count, values, sink);
@@ -169,9 +169,9 @@ TYPEDCALL_OUT_OF_LINE void choose_and_run(const overloads &functions, PyObject *
 /// Calls the overload that suits the values best, and passes the result to the sink. Falls back if
 /// no overload suits. A call to a plain C function uses no allocation, lock, reference count or
 /// static variable.
-template <class Home, class Sink>
+template <class Access, class Sink>
 TYPEDCALL_IN_LINE inline void call(const overloads &functions, PyObject *callable,
-                                   const Home &where, std::size_t count, Sink &sink) {
+                                   const Access &where, std::size_t count, Sink &sink) {
   const entry *chosen = functions.alone();
   if (chosen == nullptr) return choose_and_run(functions, callable, where, count, sink);
   native_value values[overloads::few_values + 1];
@@ -179,7 +179,7 @@ TYPEDCALL_IN_LINE inline void call(const overloads &functions, PyObject *callabl
   native_value *out = values;
   if (chosen->parameters.size() != count) return finish(nullptr, callable, where, count, out, sink);
   for (std::size_t i = 0; i < count; ++i, ++type) {
-    if (take(sink.look(i), *type, out) != taken::yes) {
+    if (convert(sink.argument(i), *type, out) != converted::yes) {
       return finish(nullptr, callable, where, count, values, sink);
     }
     out += type->is_buffer ? 2 : 1;

@@ -10,8 +10,8 @@
 
 #include "typedcall/base/namespace.h"
 #include "typedcall/base/stack.h"
+#include "typedcall/calling/argument_value.h"
 #include "typedcall/calling/entry.h"
-#include "typedcall/calling/given.h"
 
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
@@ -65,13 +65,13 @@ class overloads {
 
   /// Returns the overload for these arguments and fills in `values`. Returns null if Python must
   /// decide.
-  TYPEDCALL_OUT_OF_LINE const entry *choose(const given *arguments, std::size_t count,
+  TYPEDCALL_OUT_OF_LINE const entry *choose(const argument_value *arguments, std::size_t count,
                                             native_value *values) const {
     if (is_in_order_) return first_of_all(arguments, count, values);
     if (all.size() == 1) {
       const entry &only = all[0];
       const bool is_called = only.is_here() && only.parameters.size() == count;
-      return is_called && take_all(only, arguments, count, values) ? &only : nullptr;
+      return is_called && convert_all(only, arguments, count, values) ? &only : nullptr;
     }
     const entry *best = nullptr;
     PyNativeRank how = PyNativeRank_NONE;
@@ -84,12 +84,12 @@ class overloads {
       best = &each;
     }
     if (best == nullptr || (is_best && !best->is_here())) return nullptr;
-    if (is_best && take_all(*best, arguments, count, values)) return best;
+    if (is_best && convert_all(*best, arguments, count, values)) return best;
     return walk(arguments, count, values);
   }
 
   /// Stores the worst rank of each overload, and a row with the rank of each argument if it suits.
-  void rank(const given *arguments, std::size_t count, unsigned char *worst,
+  void rank(const argument_value *arguments, std::size_t count, unsigned char *worst,
             unsigned char *ranks) const {
     for (const entry &each : all) {
       *worst = static_cast<unsigned char>(worst_of(each, arguments, count));
@@ -106,11 +106,11 @@ class overloads {
   }
 
   // Returns false if the overload cannot take these arguments as they are.
-  static bool take_all(const entry &one, const given *arguments, std::size_t count,
-                       native_value *values) {
+  static bool convert_all(const entry &one, const argument_value *arguments, std::size_t count,
+                          native_value *values) {
     const value_type *type = one.parameters.data();
     for (std::size_t i = 0; i < count; ++i, ++type) {
-      if (take(arguments[i], *type, values) != taken::yes) return false;
+      if (convert(arguments[i], *type, values) != converted::yes) return false;
       values += type->is_buffer ? 2 : 1;
     }
     return true;
@@ -131,7 +131,8 @@ class overloads {
     return best != nullptr && best->is_here() ? best : nullptr;
   }
 
-  static PyNativeRank worst_of(const entry &one, const given *arguments, std::size_t count) {
+  static PyNativeRank worst_of(const entry &one, const argument_value *arguments,
+                               std::size_t count) {
     PyNativeRank worst = PyNativeRank_OWN;
     if (one.parameters.size() != count) return PyNativeRank_NONE;
     const value_type *type = one.parameters.data();
@@ -146,34 +147,35 @@ class overloads {
 
   // Takes the values for the overload `one`. `too_large` marks ints that were out of range for this
   // or an earlier overload.
-  static taken attempt(const entry &one, const given *arguments, std::size_t count,
-                       native_value *values, positions *too_large) {
+  static converted attempt(const entry &one, const argument_value *arguments, std::size_t count,
+                           native_value *values, positions *too_large) {
     // An int that was out of range for an earlier overload could lose digits here.
     for (std::size_t i = 0; i < count; ++i) {
-      if ((*too_large)[i] && one.parameters[i].loses_digits) return taken::out_of_range;
+      if ((*too_large)[i] && one.parameters[i].loses_digits) return converted::out_of_range;
     }
-    taken all_of_them = taken::yes;
+    converted all_of_them = converted::yes;
     const value_type *type = one.parameters.data();
     for (std::size_t i = 0; i < count; ++i, ++type) {
-      const taken found = take(arguments[i], *type, values);
-      if (found == taken::no) return found;
-      if (found == taken::out_of_range) all_of_them = found, (*too_large)[i] = true;
+      const converted found = convert(arguments[i], *type, values);
+      if (found == converted::no) return found;
+      if (found == converted::out_of_range) all_of_them = found, (*too_large)[i] = true;
       values += type->is_buffer ? 2 : 1;
     }
     return all_of_them;
   }
 
-  const entry *first_of_all(const given *arguments, std::size_t count, native_value *values) const {
+  const entry *first_of_all(const argument_value *arguments, std::size_t count,
+                            native_value *values) const {
     positions too_large;
     for (const entry &each : all) {
-      const taken found = attempt(each, arguments, count, values, &too_large);
-      if (found != taken::out_of_range) return found == taken::yes ? &each : nullptr;
+      const converted found = attempt(each, arguments, count, values, &too_large);
+      if (found != converted::out_of_range) return found == converted::yes ? &each : nullptr;
     }
     return nullptr;
   }
 
   // Tries the overloads, best first, until one of them takes the values or Python must decide.
-  TYPEDCALL_OUT_OF_LINE const entry *walk(const given *arguments, std::size_t count,
+  TYPEDCALL_OUT_OF_LINE const entry *walk(const argument_value *arguments, std::size_t count,
                                           native_value *values) const {
     constexpr std::size_t kMost = 64;  // if there are more overloads, Python chooses
     const entry *found = nullptr;
@@ -185,9 +187,9 @@ class overloads {
     each_best(worst, ranks, all.size(), count, [&](std::size_t at) {
       const entry &each = all[at];
       if (!each.is_here()) return false;
-      const taken how = attempt(each, arguments, count, values, &too_large);
-      if (how == taken::yes) found = &each;
-      return how == taken::out_of_range;  // if taken::no, Python decides
+      const converted how = attempt(each, arguments, count, values, &too_large);
+      if (how == converted::yes) found = &each;
+      return how == converted::out_of_range;  // if converted::no, Python decides
     });
     return found;
   }

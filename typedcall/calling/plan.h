@@ -160,7 +160,7 @@ class plan {
 };
 
 /// Plans calls of these functions with values of the same kinds as `examples`.
-inline plan plan_of(const overloads &functions, const std::vector<given> &examples,
+inline plan plan_of(const overloads &functions, const std::vector<argument_value> &examples,
                     std::vector<int_range> ranges, std::size_t most = SIZE_MAX) {
   const std::size_t rows = functions.all.size(), count = examples.size();
   std::vector<PyNativeType> types(rows * count);

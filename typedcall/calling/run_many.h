@@ -233,30 +233,31 @@ class number_elements {
   }
 
   // The engine calls these functions for one element.
-  given look(std::size_t i) const {
+  argument_value argument(std::size_t i) const {
     const PyNativeType type = plan_.types.args[i];
-    if (internal::is_wide(type)) return given::nothing();
+    if (internal::is_wide(type)) return argument_value::nothing();
     const native_value value = internal::load_element(type, place(i), nullptr);
     switch (PyNativeType_Kind(type)) {
       case PyNativeKind_BOOL:
-        return given::boolean(value.bits != 0);
+        return argument_value::boolean(value.bits != 0);
       case PyNativeKind_SIGNED:
-        return given::integer(static_cast<std::int64_t>(value.bits));
+        return argument_value::integer(static_cast<std::int64_t>(value.bits));
       case PyNativeKind_UNSIGNED:
-        return given::unsigned_integer(value.bits);
+        return argument_value::unsigned_integer(value.bits);
       case PyNativeKind_FLOATING: {
         static_assert(internal::are_all_reals<float, double>(),
                       "what is an element of another type?");
-        if (PyNativeType_Size(type) == sizeof(double)) return given::real(value.get<double>());
-        given made = given::real(static_cast<double>(value.get<float>()));
+        if (PyNativeType_Size(type) == sizeof(double))
+          return argument_value::real(value.get<double>());
+        argument_value made = argument_value::real(static_cast<double>(value.get<float>()));
         made.kind = PyNativeArgumentKind_C_FLOAT;
         return made;
       }
       default:
-        return given::nothing();
+        return argument_value::nothing();
     }
   }
-  void give(const value_type &type, const void *at) const {
+  void set_result(const value_type &type, const void *at) const {
     const auto *const from = static_cast<const char *>(at);
     if (PyNativeType_Equivalent(type.type, plan_.types.result) != 0) {
       std::memcpy(result(), from, type.size);
@@ -275,7 +276,7 @@ class number_elements {
     return object_ref::steal(
         internal::box_element(type, internal::load_element(type, place(i), &wide)));
   }
-  bool give_object(PyObject *object) const {
+  bool set_result_object(PyObject *object) const {
     wide_value made;
     if (!internal::unbox_element(plan_.types.result, object, &made)) return false;
     std::memcpy(result(), &made, PyNativeType_Size(plan_.types.result));

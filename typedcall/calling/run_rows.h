@@ -71,7 +71,7 @@ TYPEDCALL_OUT_OF_LINE std::intptr_t run_rows(const description &types, const inv
       std::memcpy(&result.bits, &place, sizeof(result.bits));
     }
     const bool is_good =
-        found == outcome::value ? rows.give(row, result, place) : found == outcome::none;
+        found == outcome::value ? rows.set_result(row, result, place) : found == outcome::none;
     while (kept > 0) Py_DECREF(held[--kept]);
     if (!is_good) break;
   }
@@ -126,8 +126,8 @@ struct array_rows {
     }
     return is_done ? outcome::value : outcome::raised;
   }
-  TYPEDCALL_IN_LINE bool give(std::intptr_t row, native_value result,
-                              const wide_value &wide) const {
+  TYPEDCALL_IN_LINE bool set_result(std::intptr_t row, native_value result,
+                                    const wide_value &wide) const {
     if (size == 0) return true;
     char *const to = args[inputs] + row * steps[inputs];
     if (!stores_objects) {

@@ -174,9 +174,9 @@ class entries_of {
   const PyNativeCallableEntry *begin_, *end_;
 };
 
-inline bool can_call(const PyNativeCallableEntry &entry, capabilities can) {
+inline bool can_call(const PyNativeCallableEntry &entry, capabilities handled) {
   return PyNativeCallable_FlagsAreUsable(entry.flags) &&
-         (entry.flags & PyNativeCallable_MANDATORY_MASK & ~can) == 0;
+         (entry.flags & PyNativeCallable_MANDATORY_MASK & ~handled) == 0;
 }
 
 /// True if the consumer may use this entry. Does not check the signature.

@@ -3,7 +3,7 @@
 // After Python.h.
 #include "calling/entry_row.h"
 #include "calling/error_text.h"
-#include "calling/home.h"
+#include "calling/python_access.h"
 #include "made_up_runtime.h"
 #include "typedcall/loop.h"
 
@@ -14,7 +14,7 @@ using typedcall::object_ref;
 
 struct typed_loop {
   typedcall::loop loop;
-  home *where;
+  python_access *where;
   std::vector<std::intptr_t> steps;
 };
 
@@ -51,12 +51,12 @@ PyObject *function(PyObject *module, PyObject *callable, PyObject *kept, PyObjec
   std::vector<std::intptr_t> steps;
   for (const PyNativeType type : loop->inputs()) steps.push_back(PyNativeType_Size(type));
   steps.push_back(PyNativeType_Size(loop->output()));
-  home *const where = typedcall::state_of<state_with_home>(module).where;
+  python_access *const where = typedcall::state_of<state_with_access>(module).where;
   return made_up::object_of(made_up::array_function{
       run, destroy, new typed_loop{*std::move(loop), where, std::move(steps)}});
 }
 
-void end(PyObject *module) { typedcall::state_of<state_with_home>(module).end(); }
+void end(PyObject *module) { typedcall::state_of<state_with_access>(module).end(); }
 
 typedcall::method_table methods{typedcall::def<function>("function", typedcall::takes_self),
                                 typedcall::def<made_up::call_arrays>("call"),
@@ -64,4 +64,4 @@ typedcall::method_table methods{typedcall::def<function>("function", typedcall::
 
 }  // namespace
 
-TYPEDCALL_MODULE_STATE(made_up_arrays, "A sink of arrays.", methods.required(), state_with_home);
+TYPEDCALL_MODULE_STATE(made_up_arrays, "A sink of arrays.", methods.required(), state_with_access);

@@ -3,25 +3,25 @@
 // After Python.h.
 #include "calling/entry_row.h"
 #include "calling/error_text.h"
-#include "calling/home.h"
+#include "calling/python_access.h"
 #include "made_up_runtime.h"
 
 namespace {
 
 using namespace typedcall::python;
 using typedcall::object_ref;
-using typedcall::calling::given;
+using typedcall::calling::argument_value;
 
 struct typed_function {
   object_ref callable, kept;
-  home *where;
+  python_access *where;
   typedcall::calling::overloads functions;
 };
 
-given given_of_array(const made_up::value &from) {
+argument_value argument_value_of_array(const made_up::value &from) {
   constexpr PyNativeKind kinds[] = {PyNativeKind_BOOL, PyNativeKind_SIGNED, PyNativeKind_UNSIGNED,
                                     PyNativeKind_FLOATING};
-  given made = given::bytes(from.elements, from.count);
+  argument_value made = argument_value::bytes(from.elements, from.count);
   made.element = kinds[from.of];
   made.element_size = static_cast<std::uint16_t>(from.element_size);
   made.is_const = from.is_const;
@@ -33,27 +33,27 @@ struct call_of {
   const typed_function &self;
   const made_up::value *arguments;
   made_up::value *result;
-  given look(std::size_t i) const {
+  argument_value argument(std::size_t i) const {
     const made_up::value &from = arguments[i];
     switch (from.is) {
       case made_up::kind::truth:
-        return given::boolean(from.integer != 0);
+        return argument_value::boolean(from.integer != 0);
       case made_up::kind::integer:
-        return given::integer(from.integer);
+        return argument_value::integer(from.integer);
       case made_up::kind::real:
-        return given::real(from.real);
+        return argument_value::real(from.real);
       case made_up::kind::text:
-        return given::text(from.text.c_str(), from.text.size());
+        return argument_value::text(from.text.c_str(), from.text.size());
       case made_up::kind::bytes:
-        return given::bytes(from.text.c_str(), from.text.size());
+        return argument_value::bytes(from.text.c_str(), from.text.size());
       case made_up::kind::array:
-        return given_of_array(from);
+        return argument_value_of_array(from);
       default:
-        return given::nothing();
+        return argument_value::nothing();
     }
   }
-  void give(const typedcall::calling::value_type &type, const void *at) const {
-    const given value = typedcall::calling::given_of(type, at);
+  void set_result(const typedcall::calling::value_type &type, const void *at) const {
+    const argument_value value = typedcall::calling::argument_value_of(type, at);
     const auto integer = static_cast<std::int64_t>(value.bits);
     const auto real = typedcall::native_value{value.bits}.get<double>();
     if (value.kind == PyNativeArgumentKind_BOOL) *result = {made_up::kind::truth, integer};
@@ -76,13 +76,13 @@ struct call_of {
   object_ref box(std::size_t i) const {
     const made_up::value &from = arguments[i];
     if (from.is == made_up::kind::nothing) return object_ref::borrow(Py_None);
-    if (from.is != made_up::kind::array) return typedcall::calling::box(look(i));
+    if (from.is != made_up::kind::array) return typedcall::calling::box(argument(i));
     const object_ref bytes = object_ref::steal(PyMemoryView_FromMemory(
         static_cast<char *>(from.elements), static_cast<Py_ssize_t>(from.count * from.element_size),
         from.is_const ? PyBUF_READ : PyBUF_WRITE));
     return object_ref::steal(PyObject_CallMethod(bytes.get(), "cast", "s", from.letters));
   }
-  bool give_object(PyObject *object) const {
+  bool set_result_object(PyObject *object) const {
     made_up::views none;
     return made_up::convert(object, &none, result);
   }
@@ -103,12 +103,12 @@ PyObject *function(PyObject *module, PyObject *callable, PyObject *kept, PyObjec
   auto made = std::make_unique<typed_function>();
   made->callable = object_ref::borrow(callable);
   made->kept = object_ref::borrow(kept);
-  made->where = typedcall::state_of<state_with_home>(module).where;
+  made->where = typedcall::state_of<state_with_access>(module).where;
   if (!read_entries(rows, "the made-up runtime", &made->functions)) return nullptr;
   return made_up::object_of(made_up::function{run, destroy, made.release()});
 }
 
-void end(PyObject *module) { typedcall::state_of<state_with_home>(module).end(); }
+void end(PyObject *module) { typedcall::state_of<state_with_access>(module).end(); }
 
 typedcall::method_table methods{typedcall::def<function>("function", typedcall::takes_self),
                                 typedcall::def<made_up::call>("call"),
@@ -116,4 +116,4 @@ typedcall::method_table methods{typedcall::def<function>("function", typedcall::
 
 }  // namespace
 
-TYPEDCALL_MODULE_STATE(made_up_values, "A sink of values.", methods.required(), state_with_home);
+TYPEDCALL_MODULE_STATE(made_up_values, "A sink of values.", methods.required(), state_with_access);

@@ -132,37 +132,37 @@ def resolve(
     Raises ValueError for a faulty signature. Raises TypeError if no entry fits. For an unbound method, the first
     argument is self."""
     signature, casting = read_texts(signature, casting)
-    can = backend.CAPABILITIES if capabilities is None else read_flags(capabilities, "capabilities")
+    handled = backend.CAPABILITIES if capabilities is None else read_flags(capabilities, "capabilities")
     # Entries with exactly these types come first, even if they fall back.
     for each in ("equivalent", "safe") if casting == "safe" else (casting,):
-        function = (backend.resolve_own(f, signature, can, each)
-                    or _resolve_falling_back(f, signature, can, each))
+        function = (backend.resolve_own(f, signature, handled, each)
+                    or _resolve_falling_back(f, signature, handled, each))
         if function is not None:
             return function
     found = foreign_entries(f)
-    function = backend.resolve_among(f, found, signature, can, casting)
+    function = backend.resolve_among(f, found, signature, handled, casting)
     if function is not None:
         return function
     reasons = why_not(f)
-    how = _how_to_ask(f, signature, can, casting)
+    how = _how_to_ask(f, signature, handled, casting)
     if not found and not reasons and not how:
-        backend.refuse(f, signature, can, casting)
-    raise TypeError(_refusal(f, signature, can, few(reasons, "; ")) + how)
+        backend.refuse(f, signature, handled, casting)
+    raise TypeError(_refusal(f, signature, handled, few(reasons, "; ")) + how)
 
 
 def _resolve_falling_back(
-    f: Any, signature: str, can: Any, casting: str
+    f: Any, signature: str, handled: Any, casting: str
 ) -> TypedFunction | None:
     """Returns a function for `signature` that may fall back to `f`, such as "d&d->i" for "d->d", or None."""
     way_back = falling_back(signature)
-    found = None if way_back is None else backend.resolve_own(f, way_back[0], can, casting)
+    found = None if way_back is None else backend.resolve_own(f, way_back[0], handled, casting)
     return found if found is not None and Flags(found.flags).may_fall_back else None
 
 
-def _refusal(f: Any, signature: str, can: Any, reasons: str) -> str:
+def _refusal(f: Any, signature: str, handled: Any, reasons: str) -> str:
     offered, way_out = [], ""
     for entry in entries(f):
-        obstacle = backend.obstacle(entry, can)
+        obstacle = backend.obstacle(entry, handled)
         offered.append(f"'{entry.signature}'" + (f" ({obstacle})" if obstacle else ""))
         if is_of(entry, signature) and not are_equivalent(entry.signature, signature):
             way_out = (f"; {entry.place} forgets const: if the C function takes const char * and the like, "
@@ -173,12 +173,12 @@ def _refusal(f: Any, signature: str, can: Any, reasons: str) -> str:
     return f"{listed}; {reasons}" if reasons else listed
 
 
-def _how_to_ask(f: Any, signature: str, can: Any, casting: str) -> str:
+def _how_to_ask(f: Any, signature: str, handled: Any, casting: str) -> str:
     """Suggests capabilities if an entry is excluded only by its flags. On PyPy, `can` is None by default, because
     calls from Python use no flags."""
-    for entry in [] if can is None else matching(entries(f), signature, casting):
+    for entry in [] if handled is None else matching(entries(f), signature, casting):
         flags = Flags(int(entry.flags) & EVERYTHING)
-        if flags.requirements(can) and not entry.flags.requirements(EVERYTHING):
+        if flags.requirements(handled) and not entry.flags.requirements(EVERYTHING):
             asked = " | ".join([f"Flags.{name}" for name in flags.names])
             return f"; a caller that handles this asks with capabilities={asked}"
     return ""

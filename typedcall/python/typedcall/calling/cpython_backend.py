@@ -94,39 +94,39 @@ def kept_with(f: Any, present: list[Entry]) -> list[Any]:
     return [entry.keep_alive for entry in present]
 
 
-def resolve_own(f: Any, asked: str, can: int, casting: str) -> TypedFunction | None:
+def resolve_own(f: Any, asked: str, handled: int, casting: str) -> TypedFunction | None:
     """Returns a TypedFunction for the best matching entry of own_entries(), or None. Raises ValueError for a faulty
     signature."""
-    row = _native.find(f, asked, can, casting)
+    row = _native.find(f, asked, handled, casting)
     if row is None:
         return None
     # Creating an Entry here would make resolve() slower by half.
-    return _make_function(f, row, asked, can, casting)
+    return _make_function(f, row, asked, handled, casting)
 
 
-def resolve_among(f: Any, found: list[Entry], asked: str, can: int, casting: str) -> TypedFunction | None:
+def resolve_among(f: Any, found: list[Entry], asked: str, handled: int, casting: str) -> TypedFunction | None:
     """Returns a TypedFunction for the best matching entry of `found`, or None."""
-    at = _native.select(list(map(row_of, found)), asked, can, casting)
+    at = _native.select(list(map(row_of, found)), asked, handled, casting)
     if at is None:
         return None
     e = found[at]
-    return _make_function(f, (e.signature, e.flags, e.address, e.place, e.keep_alive), asked, can, casting)
+    return _make_function(f, (e.signature, e.flags, e.address, e.place, e.keep_alive), asked, handled, casting)
 
 
-def _make_function(f: Any, row: Any, asked: str, can: int, casting: str) -> TypedFunction:
+def _make_function(f: Any, row: Any, asked: str, handled: int, casting: str) -> TypedFunction:
     signature, flags, address, place, keep_alive = row
     # In pickles, None stands for the flags of a call from Python, which may differ between versions.
-    capabilities = None if can == CAPABILITIES else int(can)
+    capabilities = None if handled == CAPABILITIES else int(handled)
     return _native.make_function(f, signature, Flags(flags), address, place, keep_alive, asked, casting,
                                  has_keyword_only(f), capabilities)
 
 
-def obstacle(entry: Entry, can: int) -> str:
+def obstacle(entry: Entry, handled: int) -> str:
     """Returns the reason why the entry's flags prevent a call, or ""."""
-    return entry.flags.requirements(can)
+    return entry.flags.requirements(handled)
 
 
-def refuse(f: Any, asked: str, can: int, casting: str) -> None:
+def refuse(f: Any, asked: str, handled: int, casting: str) -> None:
     """Raises the TypeError that explains why resolve_own() returned None. An exception from own_entries()
     propagates."""
-    _native.refuse(f, asked, can, casting)
+    _native.refuse(f, asked, handled, casting)

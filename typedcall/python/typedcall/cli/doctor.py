@@ -197,6 +197,6 @@ def run(options: argparse.Namespace) -> int:
             title: [finding._asdict() for finding in findings] for title, findings in sections}})
     else:
         for title, findings in sections:
-            print_table(title, ("what", "finding", ""), [
+            print_table(title, ("name", "value", ""), [
                 (each.name, each.value, "" if each.ok else "FAULT") for each in findings])
     return 0 if ok else FOUND

@@ -87,12 +87,12 @@ PyObject *entries(PyObject *module, PyObject *callable) {
   return list;
 }
 
-/// Reads the arguments of a query. `can` are the flags that the caller handles. Returns false with
-/// an exception set on failure.
-bool read_question(const char *signature, unsigned long can, const char *allowed,
+/// Reads the arguments of a query. `handled` are the flags that the caller handles. Returns false
+/// with an exception set on failure.
+bool read_question(const char *signature, unsigned long handled, const char *allowed,
                    typedcall::request *asked, PyNativeSignature *parsed = nullptr) {
   asked->signature = signature;
-  asked->capabilities = can;
+  asked->capabilities = handled;
   asked->unbound = true;
   for (unsigned i = 0; i < std::size(casting_names); ++i) {
     if (std::strcmp(allowed, casting_names[i]) != 0) continue;
@@ -103,10 +103,10 @@ bool read_question(const char *signature, unsigned long can, const char *allowed
   return false;
 }
 
-PyObject *find(PyObject *module, PyObject *callable, const char *signature, unsigned long can,
+PyObject *find(PyObject *module, PyObject *callable, const char *signature, unsigned long handled,
                const char *allowed) {
   typedcall::request asked;
-  if (!read_question(signature, can, allowed, &asked)) return nullptr;
+  if (!read_question(signature, handled, allowed, &asked)) return nullptr;
   std::optional<typedcall::resolution> found;
   typedcall::internal::find_held(interface_of(module), callable, asked, &found);
   if (!found && PyErr_Occurred() != nullptr) return nullptr;  // out of memory
@@ -116,19 +116,20 @@ PyObject *find(PyObject *module, PyObject *callable, const char *signature, unsi
                   found->keep_alive);
 }
 
-PyObject *refuse(PyObject *module, PyObject *callable, const char *signature, unsigned long can,
+PyObject *refuse(PyObject *module, PyObject *callable, const char *signature, unsigned long handled,
                  const char *allowed) {
   typedcall::request asked;
-  if (read_question(signature, can, allowed, &asked)) {
+  if (read_question(signature, handled, allowed, &asked)) {
     typedcall::internal::set_refusal(interface_of(module), callable, asked);
   }
   return nullptr;
 }
 
-PyObject *select(PyObject *rows, const char *signature, unsigned long can, const char *allowed) {
+PyObject *select(PyObject *rows, const char *signature, unsigned long handled,
+                 const char *allowed) {
   typedcall::request asked;
   PyNativeSignature parsed;
-  if (!read_question(signature, can, allowed, &asked, &parsed)) return nullptr;
+  if (!read_question(signature, handled, allowed, &asked, &parsed)) return nullptr;
   const PyNativeCallableTable *const table = typedcall::python::make_table(rows);
   if (table == nullptr) return nullptr;
   const auto *best = typedcall::internal::select(*table, asked);

@@ -240,7 +240,7 @@ class gufunc_loop {
       const bool is_done = self.call_boxed(values, args, lengths, steps, row, place);
       return is_done ? calling::outcome::value : calling::outcome::raised;
     }
-    bool give(std::intptr_t row, native_value result, const wide_value &wide) const {
+    bool set_result(std::intptr_t row, native_value result, const wide_value &wide) const {
       self.put(arguments, args, lengths, steps, row, result, wide);
       return true;
     }

@@ -1,6 +1,6 @@
 // The extension module `typedcall.sinks.callbacks._callbacks`. A callback uses a compiled shape, or
 // a libffi closure if there is none.
-#include "../../calling/home.h"
+#include "../../calling/python_access.h"
 #include "callback_object.h"
 #include "shapes.h"
 #include "typedcall/provider.h"

@@ -122,7 +122,7 @@ class callback : public shared_state<callback> {
       return own.run_attached([&] { return body(), true; });
     }
     const char *why_detached() const { return nullptr; }
-    void give(const calling::value_type &type, const void *at) const {
+    void set_result(const calling::value_type &type, const void *at) const {
       if (!own.cast) return own.deliver(args, at, result);
       wide_value copy, answer;
       const native_value given = load(type.type, at, &copy);

@@ -2,7 +2,7 @@
 // typed functions. JAX is not needed to compile or link the module.
 #include "../../calling/entry_row.h"
 #include "../../calling/error_text.h"
-#include "../../calling/home.h"
+#include "../../calling/python_access.h"
 #include "abi.h"
 #include "typedcall/calling.h"
 #include "typedcall/loop.h"
@@ -31,7 +31,7 @@ struct element_function {
   bool is_free;  ///< true if any thread may call all functions without preparation
 };
 
-using state = state_with_one_home;
+using state = state_with_one_access;
 constexpr std::size_t kMost = 1 << 16;
 std::atomic<element_function *> all[kMost];
 std::atomic<std::size_t> count_of_all{0};
@@ -95,7 +95,7 @@ struct xla_end {
   bool is_over = false;
 
   bool is_attached() const { return !function.is_free; }
-  const home &where() const { return *state::where; }
+  const python_access &where() const { return *state::where; }
   void raised() {
     const error_text said;
     typedcall::internal::clear_exception();

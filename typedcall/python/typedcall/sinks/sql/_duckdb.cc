@@ -78,7 +78,7 @@ TYPEDCALL_RARE const char *add_all(handle database, order *wanted) {
 TYPEDCALL_RARE PyObject *install(PyObject *module, PyObject *load, const char *name,
                                  PyObject *callable, PyObject *kept, PyObject *groups) {
   order wanted{name, {}};
-  home *const where = typedcall::state_of<state>(module).where;
+  python_access *const where = typedcall::state_of<state>(module).where;
   release_unneeded(nullptr);
   for (Py_ssize_t i = 0; i < PyTuple_Size(groups); ++i) {
     group each;

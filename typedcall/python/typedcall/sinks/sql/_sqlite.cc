@@ -17,7 +17,7 @@ using typedcall::object_ref;
 /// held.
 struct function {
   object_ref callable, kept;
-  home *where;
+  python_access *where;
   int arity, flags;
   calling::overloads functions;
 };
@@ -29,13 +29,13 @@ struct sqlite_call {
   sqlite3_value **argv;
   const function &self;
 
-  given look(std::size_t i) const {
+  argument_value argument(std::size_t i) const {
     const int kind = api.value_type(argv[i]);
-    if (kind == SQLITE_FLOAT) return given::real(api.value_double(argv[i]));
-    return look_at_other(api, argv[i], kind);
+    if (kind == SQLITE_FLOAT) return argument_value::real(api.value_double(argv[i]));
+    return other_argument(api, argv[i], kind);
   }
-  void give(const value_type &type, const void *at) const {
-    typedcall::python::give(api, context, type, at);
+  void set_result(const value_type &type, const void *at) const {
+    typedcall::python::set_result(api, context, type, at);
   }
   void raised() const { set_error(api, context); }
   void detached(const char *why) const { api.result_error(context, why, -1); }
@@ -47,9 +47,9 @@ struct sqlite_call {
   void fall_back(std::size_t count) {
     calling::by_boxing(self.callable.get(), *self.where, count, *this);
   }
-  object_ref box(std::size_t i) const { return calling::box(look(i)); }
-  bool give_object(PyObject *object) const {
-    return typedcall::python::give_object(api, context, object);
+  object_ref box(std::size_t i) const { return calling::box(argument(i)); }
+  bool set_result_object(PyObject *object) const {
+    return typedcall::python::set_result_object(api, context, object);
   }
 };
 

@@ -11,8 +11,8 @@
 namespace typedcall::python::duckdb {
 
 /// Access to Python for a row. The thread may already be attached.
-struct row_home {
-  const home &where;
+struct row_access {
+  const python_access &where;
   bool is_attached;
 
   template <class Body>
@@ -93,7 +93,7 @@ struct vector_call {
   }
 
   void run_rows(std::uint64_t first, std::uint64_t end) {
-    const row_home where{*self.where, self.is_attached};
+    const row_access where{*self.where, self.is_attached};
     for (row = first; row < end && !has_failed; ++row) {
       if (self.is_mixed) {
         run_mixed(where);
@@ -104,11 +104,11 @@ struct vector_call {
   }
 
   /// Makes the call for a row if the column is for results of the function that the values choose.
-  TYPEDCALL_OUT_OF_LINE void run_mixed(const row_home &where) {
+  TYPEDCALL_OUT_OF_LINE void run_mixed(const row_access &where) {
     const std::size_t count = columns.size();
-    auto *const arguments = TYPEDCALL_INTERNAL_ON_STACK(given, count + 1);
+    auto *const arguments = TYPEDCALL_INTERNAL_ON_STACK(argument_value, count + 1);
     auto *const values = TYPEDCALL_INTERNAL_ON_STACK(native_value, 2 * count + 1);
-    for (std::size_t i = 0; i < count; ++i) arguments[i] = look(i);
+    for (std::size_t i = 0; i < count; ++i) arguments[i] = argument(i);
     const entry *const chosen = self.functions.choose(arguments, count, values);
     // The kinds are nearly always the same.
     if (chosen != nullptr && chosen->result.kind != self.result.kind &&
@@ -178,9 +178,9 @@ struct vector_call {
       call->fall_back_at(call->row_of(at));
       return call->has_failed ? calling::outcome::raised : calling::outcome::none;
     }
-    bool give(std::intptr_t at, native_value result, const wide_value &) {
+    bool set_result(std::intptr_t at, native_value result, const wide_value &) {
       call->row = call->row_of(at);
-      call->give(types.result, &result);
+      call->set_result(types.result, &result);
       return !call->has_failed;
     }
   };
@@ -197,11 +197,11 @@ struct vector_call {
     fall_back(columns.size());
   }
 
-  given look(std::size_t i) { return columns[i].look(row); }
-  void give(const value_type &type, const void *at) {
+  argument_value argument(std::size_t i) { return columns[i].argument(row); }
+  void set_result(const value_type &type, const void *at) {
     const bool is_same = self.is_result || type_of(type) == type_of(self.result);
     const char *const why =
-        is_same ? to.give(row, type, at) : to.give_other(row, self.result, type, at);
+        is_same ? to.set_result(row, type, at) : to.set_other_result(row, self.result, type, at);
     if (why != nullptr) detached(why);
   }
   __attribute__((noinline, cold)) void raised() {
@@ -224,11 +224,13 @@ struct vector_call {
   }
   bool settles(std::size_t) const { return false; }
   void fall_back(std::size_t count) {
-    const row_home where{*self.where, self.is_attached};
+    const row_access where{*self.where, self.is_attached};
     calling::by_boxing(self.called, where, count, *this);
   }
   object_ref box(std::size_t i) { return columns[i].box(row); }
-  bool give_object(PyObject *object) const { return to.give_object(row, self.result, object); }
+  bool set_result_object(PyObject *object) const {
+    return to.set_result_object(row, self.result, object);
+  }
 };
 
 /// DuckDB calls this function in its own threads, for up to 2,048 rows at once.

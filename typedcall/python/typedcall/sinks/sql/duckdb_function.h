@@ -19,7 +19,7 @@ namespace typedcall::python::duckdb {
 struct function {
   object_ref callable, kept;
   PyObject *called = nullptr;  // `callable`, also in the functions of for_chunk()
-  home *where = nullptr;
+  python_access *where = nullptr;
   sql_types types;
   bool is_pure = false;
   overloads functions;                                    // the functions that values may choose

@@ -11,8 +11,8 @@
 
 namespace typedcall::python::duckdb {
 
+using calling::argument_value;
 using calling::entry;
-using calling::given;
 using calling::int_range;
 using calling::overloads;
 
@@ -88,11 +88,11 @@ constexpr bool is_converted(sql_type from, sql_type to) {
 }
 
 /// Returns a value of the SQL type, for ranking.
-inline given any_of(sql_type type) {
-  if (type == BOOLEAN) return given::boolean(false);
-  if (type == FLOAT || type == DOUBLE || type == DECIMAL) return given::real(0);
-  if (type == VARCHAR) return given::text("", 0);
-  return type == BLOB ? given::bytes("", 0) : given::integer(0);
+inline argument_value any_of(sql_type type) {
+  if (type == BOOLEAN) return argument_value::boolean(false);
+  if (type == FLOAT || type == DOUBLE || type == DECIMAL) return argument_value::real(0);
+  if (type == VARCHAR) return argument_value::text("", 0);
+  return type == BLOB ? argument_value::bytes("", 0) : argument_value::integer(0);
 }
 
 /// The entries that values of some types may choose. If none accepts a value, the Python function
@@ -102,7 +102,7 @@ struct choices {
   bool are_ranked = false;  ///< true if the engine must rank the values of each row
 
   TYPEDCALL_RARE choices(const overloads &functions, const sql_types &types) {
-    std::vector<given> values;
+    std::vector<argument_value> values;
     std::vector<int_range> ranges;
     for (const sql_type type : types) {
       are_ranked |= type == ANY;
@@ -123,7 +123,7 @@ struct choices {
 
  private:
   void add_suited(const overloads &functions, const sql_types &types,
-                  const std::vector<given> &values) {
+                  const std::vector<argument_value> &values) {
     for (const entry &each : functions.all) {
       bool suits = each.parameters.size() == types.size();
       for (std::size_t i = 0; i < types.size() && suits; ++i) {

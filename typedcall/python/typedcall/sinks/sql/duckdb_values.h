@@ -75,54 +75,56 @@ struct column {
 
   /// Returns a value for the engine. For an int that is too large, given::nothing() makes the
   /// engine call the Python function. Throws std::bad_alloc.
-  given look(std::uint64_t row) {
-    return type == DOUBLE ? given::real(at<double>(row)) : look_at_other(row);
+  argument_value argument(std::uint64_t row) {
+    return type == DOUBLE ? argument_value::real(at<double>(row)) : other_argument(row);
   }
 
   /// Returns the value as a Python object, or null with an exception set. GIL: held. Must not
   /// throw, because the GIL would stay held, so texts are not copied.
   object_ref box(std::uint64_t row) {
-    const given value =
-        type == VARCHAR ? given::text(text_at(row).begin(), text_at(row).length) : look(row);
+    const argument_value value =
+        type == VARCHAR ? argument_value::text(text_at(row).begin(), text_at(row).length)
+                        : argument(row);
     return is_huge(value) ? box_huge(at<huge>(row)) : calling::box(value);
   }
 
  private:
-  bool is_huge(const given &value) const {
+  bool is_huge(const argument_value &value) const {
     return value.kind == PyNativeArgumentKind_OTHER && (type == HUGEINT || type == UHUGEINT);
   }
 
-  __attribute__((noinline)) given look_at_other(std::uint64_t row) {
+  __attribute__((noinline)) argument_value other_argument(std::uint64_t row) {
     switch (type) {
       case BOOLEAN:
-        return given::boolean(at<unsigned char>(row) != 0);
+        return argument_value::boolean(at<unsigned char>(row) != 0);
       case FLOAT:
-        return given::real(static_cast<double>(at<float>(row)));
+        return argument_value::real(static_cast<double>(at<float>(row)));
       case BLOB:
-        return given::bytes(text_at(row).begin(), text_at(row).length);
+        return argument_value::bytes(text_at(row).begin(), text_at(row).length);
       case VARCHAR: {
         const text &value = text_at(row);
-        if (!needs_nul) return given::text(value.begin(), value.length);
+        if (!needs_nul) return argument_value::text(value.begin(), value.length);
         copy.assign(value.begin(), value.length);
-        return given::text(copy.c_str(), value.length);
+        return argument_value::text(copy.c_str(), value.length);
       }
       case HUGEINT:
       case UHUGEINT: {
         const auto [low, high] = at<huge>(row);
-        if (high == 0) return given::unsigned_integer(low);
+        if (high == 0) return argument_value::unsigned_integer(low);
         const bool is_small = type == HUGEINT && high == UINT64_MAX && low > INT64_MAX;
-        return is_small ? given::integer(static_cast<std::int64_t>(low)) : given::nothing();
+        return is_small ? argument_value::integer(static_cast<std::int64_t>(low))
+                        : argument_value::nothing();
       }
       case DECIMAL: {
         const std::int64_t low = digits == HUGEINT ? 0 : integer_at(row, digits);
         real.value = {static_cast<std::uint64_t>(low), low < 0 ? UINT64_MAX : 0};
         if (digits == HUGEINT) real.value = at<huge>(row);
-        return given::real(library.decimal_to_double(real));
+        return argument_value::real(library.decimal_to_double(real));
       }
       default:
-        return type > BIGINT
-                   ? given::unsigned_integer(static_cast<std::uint64_t>(integer_at(row, type)))
-                   : given::integer(integer_at(row, type));
+        return type > BIGINT ? argument_value::unsigned_integer(
+                                   static_cast<std::uint64_t>(integer_at(row, type)))
+                             : argument_value::integer(integer_at(row, type));
     }
   }
 
@@ -161,15 +163,17 @@ struct results {
   void set_null(std::uint64_t row) const { valid()[row / 64] &= ~(UINT64_C(1) << (row % 64)); }
 
   /// Stores a C function's result in a column of another type. Returns null, or an error message.
-  __attribute__((noinline, cold)) const char *give_other(std::uint64_t row, const value_type &type,
-                                                         const value_type &given_type,
-                                                         const void *place) const {
+  __attribute__((noinline, cold)) const char *set_other_result(std::uint64_t row,
+                                                               const value_type &type,
+                                                               const value_type &given_type,
+                                                               const void *place) const {
     if (given_type.kind == PyNativeKind_VOID) {
       set_null(row);
       return nullptr;
     }
     native_value made;
-    if (calling::take(calling::given_of(given_type, place), type, &made) != calling::taken::yes) {
+    if (calling::convert(calling::argument_value_of(given_type, place), type, &made) !=
+        calling::converted::yes) {
       return "OverflowError: the result is too large for its column";
     }
     std::memcpy(data + row * type.size, &made, type.size);
@@ -177,7 +181,7 @@ struct results {
   }
 
   /// Stores the C function's result, which is at `place`. Returns null, or an error message.
-  const char *give(std::uint64_t row, const value_type &type, const void *place) const {
+  const char *set_result(std::uint64_t row, const value_type &type, const void *place) const {
     if (type.is_double) {  // nearly always
       std::memcpy(data + row * sizeof(double), place, sizeof(double));
       return nullptr;
@@ -186,7 +190,7 @@ struct results {
       std::memcpy(data + row * type.size, place, type.size);
       return nullptr;
     }
-    const given value = calling::given_of(type, place);
+    const argument_value value = calling::argument_value_of(type, place);
     if (value.is_no_text()) return "UnicodeDecodeError: the result is not UTF-8";
     if (value.kind == PyNativeArgumentKind_STR) {
       library.vector_assign_string(vector, row, value.utf8(),
@@ -199,7 +203,7 @@ struct results {
 
   /// Stores the result of the Python function. On failure, returns false with an exception set.
   /// GIL: held.
-  bool give_object(std::uint64_t row, const value_type &type, PyObject *object) const {
+  bool set_result_object(std::uint64_t row, const value_type &type, PyObject *object) const {
     if (object == Py_None) {
       set_null(row);
       return true;

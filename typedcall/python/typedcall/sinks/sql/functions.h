@@ -9,7 +9,7 @@
 
 #include "../../calling/entry_row.h"
 #include "../../calling/error_text.h"
-#include "../../calling/home.h"
+#include "../../calling/python_access.h"
 
 #include <memory>
 #include <vector>
@@ -48,7 +48,7 @@ void destroy(void *data) {
   self->where->destroy(self);
 }
 
-using state = state_with_home;
+using state = state_with_access;
 
 inline void end(PyObject *module) { state_of<state>(module).end(); }
 

@@ -12,7 +12,7 @@
 namespace typedcall::python {
 
 using api_table = const sqlite3_api_routines;
-using calling::given;
+using calling::argument_value;
 
 /// Converts the pending exception to an SQL error. GIL: held.
 __attribute__((noinline, cold)) inline void set_error(api_table &api, sqlite3_context *context) {
@@ -22,9 +22,9 @@ __attribute__((noinline, cold)) inline void set_error(api_table &api, sqlite3_co
   api.result_error(context, said.get(), -1);
 }
 
-__attribute__((noinline)) inline void give_other(api_table &api, sqlite3_context *context,
-                                                 const value_type &type, const void *place) {
-  const given value = calling::given_of(type, place);
+__attribute__((noinline)) inline void set_other_result(api_table &api, sqlite3_context *context,
+                                                       const value_type &type, const void *place) {
+  const argument_value value = calling::argument_value_of(type, place);
   const native_value bits{value.bits};
   switch (value.kind) {
     case PyNativeArgumentKind_BOOL:
@@ -45,9 +45,9 @@ __attribute__((noinline)) inline void give_other(api_table &api, sqlite3_context
 }
 
 /// Passes the C function's result, which is at `place`, to SQLite.
-inline void give(api_table &api, sqlite3_context *context, const value_type &type,
-                 const void *place) {
-  if (!type.is_double) return give_other(api, context, type, place);
+inline void set_result(api_table &api, sqlite3_context *context, const value_type &type,
+                       const void *place) {
+  if (!type.is_double) return set_other_result(api, context, type, place);
   double real;
   std::memcpy(&real, place, sizeof(real));
   api.result_double(context, real);
@@ -55,7 +55,7 @@ inline void give(api_table &api, sqlite3_context *context, const value_type &typ
 
 /// Passes the result of the Python function to SQLite. On failure, returns false with an exception
 /// set. GIL: held.
-inline bool give_object(api_table &api, sqlite3_context *context, PyObject *object) {
+inline bool set_result_object(api_table &api, sqlite3_context *context, PyObject *object) {
   if (object == Py_None) return true;
   if (PyFloat_Check(object)) {
     api.result_double(context, PyFloat_AS_DOUBLE(object));
@@ -83,21 +83,21 @@ inline bool give_object(api_table &api, sqlite3_context *context, PyObject *obje
 }
 
 /// Returns a value for the engine. NULL becomes given::nothing().
-__attribute__((noinline)) inline given look_at_other(api_table &api, sqlite3_value *value,
-                                                     int kind) {
+__attribute__((noinline)) inline argument_value other_argument(api_table &api, sqlite3_value *value,
+                                                               int kind) {
   switch (kind) {
     case SQLITE_INTEGER:
-      return given::integer(api.value_int64(value));
+      return argument_value::integer(api.value_int64(value));
     case SQLITE_TEXT: {
       const unsigned char *const text = api.value_text(value);
-      return given::text(text, static_cast<std::size_t>(api.value_bytes(value)));
+      return argument_value::text(text, static_cast<std::size_t>(api.value_bytes(value)));
     }
     case SQLITE_BLOB: {
       const void *const data = api.value_blob(value);
-      return given::bytes(data, static_cast<std::size_t>(api.value_bytes(value)));
+      return argument_value::bytes(data, static_cast<std::size_t>(api.value_bytes(value)));
     }
     default:
-      return given::nothing();
+      return argument_value::nothing();
   }
 }
 

@@ -5,7 +5,7 @@
 
 #include "../../calling/entry_row.h"
 #include "../../calling/error_text.h"
-#include "../../calling/home.h"
+#include "../../calling/python_access.h"
 #include "../../calling/shared_state.h"
 #include "closure.h"
 #include "values.h"
@@ -20,7 +20,7 @@ using typedcall::object_ref;
 
 // There is a single table because a process has only one tvm-ffi.
 tvm_api api;
-using state = state_with_one_home;
+using state = state_with_one_access;
 
 /// Converts the pending exception to the thread's tvm-ffi error. Returns the error's status. GIL:
 /// held.
@@ -67,9 +67,9 @@ struct bridge_call {
   int status = 0;
   tvm_scratch scratches[PyNativeSignature_MAX_ARGS];  // room for the bytes of small texts
 
-  given look(std::size_t i) { return look_at(args[i], scratches[i]); }
-  void give(const value_type &type, const void *at) {
-    status = typedcall::python::give(api, type, at, result);
+  argument_value argument(std::size_t i) { return look_at(args[i], scratches[i]); }
+  void set_result(const value_type &type, const void *at) {
+    status = typedcall::python::set_result(api, type, at, result);
   }
   void raised() { status = set_error(); }
   void detached(const char *why) { status = api.fail("RuntimeError", why); }
@@ -139,7 +139,7 @@ PyObject *make_closure(const char *signature, unsigned long flags, Py_ssize_t fu
 
 /// Returns the parts of a tensor that a Python buffer needs.
 PyObject *elements(Py_ssize_t tensor) {
-  const given found =
+  const argument_value found =
       look_at_tensor(behind_header<tvm_tensor>(reinterpret_cast<const void *>(tensor)));
   for (int code = 0; found.element_size != 0 && code < PyNativeType_COUNT; ++code) {
     if (PyNativeCode_Kind(code) != found.element || PyNativeCode_Size(code) != found.element_size)

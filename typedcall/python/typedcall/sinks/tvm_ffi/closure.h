@@ -77,7 +77,7 @@ class tvm_closure {
       to->type = to->text != nullptr ? kTvmRawText : kTvmNone;
       return 0;
     }
-    return put_number(calling::given_of(type, from[0]), to) ? 0 : -1;
+    return put_number(calling::argument_value_of(type, from[0]), to) ? 0 : -1;
   }
 
   /// Converts a result to its C type. Returns false if the result has another type or does not fit.
@@ -89,7 +89,7 @@ class tvm_closure {
             ? value.type == kTvmBool
             : value.type == kTvmInt || value.type == kTvmBool || value.type == kTvmFloat;
     return is_taken &&
-           calling::take(look_at(value, nullptr), types_.result, to) == calling::taken::yes;
+           calling::convert(look_at(value, nullptr), types_.result, to) == calling::converted::yes;
   }
 
   TYPEDCALL_OUT_OF_LINE void call(void *result, void **args) const {

@@ -12,7 +12,7 @@
 
 namespace typedcall::python {
 
-using calling::given;
+using calling::argument_value;
 using calling::value_type;
 
 /// TVMFFITypeIndex, the type of a value.
@@ -100,27 +100,29 @@ struct tvm_api {
 /// Room for a copy of a small text, because tvm-ffi stores no NUL after it.
 using tvm_scratch = char[8];
 
-inline given look_at_bytes(const tvm_bytes &bytes) { return given::bytes(bytes.data, bytes.size); }
+inline argument_value look_at_bytes(const tvm_bytes &bytes) {
+  return argument_value::bytes(bytes.data, bytes.size);
+}
 
 /// Returns the elements of a tensor for the engine. Returns given::nothing() unless the tensor is
 /// one-dimensional and contiguous in CPU memory.
-inline given look_at_tensor(const tvm_tensor *tensor) {
+inline argument_value look_at_tensor(const tvm_tensor *tensor) {
   if (tensor == nullptr || tensor->device != kTvmCpu || tensor->dimensions != 1)
-    return given::nothing();
+    return argument_value::nothing();
   // The kinds for the values of DLDataTypeCode.
   constexpr PyNativeKind kinds[] = {
       PyNativeKind_SIGNED, PyNativeKind_UNSIGNED, PyNativeKind_FLOATING, PyNativeKind_VOID,
       PyNativeKind_VOID,   PyNativeKind_COMPLEX,  PyNativeKind_BOOL};
   const bool has_gaps = tensor->strides != nullptr && tensor->strides[0] != 1;
   const bool is_known = tensor->type_class < std::size(kinds) && tensor->type_lanes == 1;
-  if (!is_known || (has_gaps && tensor->shape[0] > 1)) return given::nothing();
+  if (!is_known || (has_gaps && tensor->shape[0] > 1)) return argument_value::nothing();
   const PyNativeKind kind = kinds[tensor->type_class];
   const std::size_t size = tensor->type_bits / 8u;
   const std::size_t unit = kind == PyNativeKind_COMPLEX ? size / 2 : size;
   char *const data = static_cast<char *>(tensor->data) + tensor->offset;
   if (kind == PyNativeKind_VOID || unit == 0 || tensor->type_bits % 8 != 0 ||
       reinterpret_cast<std::uintptr_t>(data) % unit != 0) {
-    return given::nothing();
+    return argument_value::nothing();
   }
   return {PyNativeArgumentKind_OTHER,       kind,
           static_cast<std::uint16_t>(size), false,
@@ -129,45 +131,46 @@ inline given look_at_tensor(const tvm_tensor *tensor) {
 
 /// Returns a value for the engine. `scratch` holds the bytes of a small text until the call
 /// returns.
-inline given look_at(const tvm_any &value, char *scratch) {
+inline argument_value look_at(const tvm_any &value, char *scratch) {
   switch (value.type) {
     case kTvmFloat:
-      return given::real(value.real);
+      return argument_value::real(value.real);
     case kTvmInt:
-      return given::integer(value.integer);
+      return argument_value::integer(value.integer);
     case kTvmBool:
-      return given::boolean(value.integer != 0);
+      return argument_value::boolean(value.integer != 0);
     case kTvmSmallText:
     case kTvmSmallBytes: {
       std::memcpy(scratch, value.small, sizeof(tvm_scratch));
       const std::size_t size = value.small_size < 7 ? value.small_size : 7;
       scratch[size] = '\0';
-      return value.type == kTvmSmallText ? given::text(scratch, size) : given::bytes(scratch, size);
+      return value.type == kTvmSmallText ? argument_value::text(scratch, size)
+                                         : argument_value::bytes(scratch, size);
     }
     case kTvmText: {
       const auto &text = *behind_header<tvm_bytes>(value.pointer);
-      return given::text(text.data, text.size);
+      return argument_value::text(text.data, text.size);
     }
     case kTvmRawText:
-      if (value.text == nullptr) return given::nothing();
-      return given::text(value.text, std::strlen(value.text));
+      if (value.text == nullptr) return argument_value::nothing();
+      return argument_value::text(value.text, std::strlen(value.text));
     case kTvmBytes:
       return look_at_bytes(*behind_header<tvm_bytes>(value.pointer));
     case kTvmRawBytes:
-      if (value.pointer == nullptr) return given::nothing();
+      if (value.pointer == nullptr) return argument_value::nothing();
       return look_at_bytes(*static_cast<const tvm_bytes *>(value.pointer));
     case kTvmTensor:
       return look_at_tensor(behind_header<tvm_tensor>(value.pointer));
     case kTvmTensorPointer:
       return look_at_tensor(static_cast<const tvm_tensor *>(value.pointer));
     default:
-      return given::nothing();
+      return argument_value::nothing();
   }
 }
 
 /// Stores a number, or None if there is no value. Returns false for an int that is too large for
 /// tvm-ffi.
-inline bool put_number(const given &value, tvm_any *to) {
+inline bool put_number(const argument_value &value, tvm_any *to) {
   switch (value.kind) {
     case PyNativeArgumentKind_BOOL:
       to->type = kTvmBool;
@@ -187,14 +190,14 @@ inline bool put_number(const given &value, tvm_any *to) {
 }
 
 /// Converts a C function's result at `place` to a tvm-ffi value. Returns the status.
-inline int give(const tvm_api &api, const value_type &type, const void *place, tvm_any *to) {
+inline int set_result(const tvm_api &api, const value_type &type, const void *place, tvm_any *to) {
   *to = {kTvmNone, 0, {0}};
   if (type.is_double) {
     to->type = kTvmFloat;
     std::memcpy(&to->real, place, sizeof(to->real));
     return 0;
   }
-  const given value = calling::given_of(type, place);
+  const argument_value value = calling::argument_value_of(type, place);
   if (value.kind == PyNativeArgumentKind_STR) {
     const tvm_bytes bytes = {value.utf8(), static_cast<std::size_t>(value.size)};
     return api.make_text(&bytes, to);

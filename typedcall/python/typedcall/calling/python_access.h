@@ -1,7 +1,7 @@
 // Access to Python for functions that are called in any thread, even after the interpreter has
 // ended.
-#ifndef TYPEDCALL_PYTHON_CALLING_HOME_H_
-#define TYPEDCALL_PYTHON_CALLING_HOME_H_
+#ifndef TYPEDCALL_PYTHON_CALLING_PYTHON_ACCESS_H_
+#define TYPEDCALL_PYTHON_CALLING_PYTHON_ACCESS_H_
 
 #include "typedcall/base/attach.h"
 #include "typedcall/provider.h"
@@ -13,13 +13,13 @@ namespace typedcall::python {
 
 /// The interpreter that a function enters to call Python. Never freed, because functions may
 /// outlive the interpreter.
-struct home {
+struct python_access {
   internal::home_interpreter interpreter;
   std::atomic<bool> is_closed{false};
 
-  /// Returns the home of the current interpreter, or null with MemoryError set. GIL: held.
-  static home *make() {
-    auto made = std::make_unique<home>();
+  /// Returns the access to the current interpreter, or null with MemoryError set. GIL: held.
+  static python_access *make() {
+    auto made = std::make_unique<python_access>();
     return made->interpreter.set_current() ? made.release() : nullptr;
   }
 
@@ -73,40 +73,40 @@ inline bool is_interpreter_supported() {
 #endif
 }
 
-/// The state of an extension module that has one home for each interpreter.
-struct state_with_home : module_state {
+/// The state of an extension module that has one python_access for each interpreter.
+struct state_with_access : module_state {
   static constexpr bool runs_without_gil = true;
-  home *where = nullptr;
+  python_access *where = nullptr;
 
   int exec(PyObject *) {
-    if (is_interpreter_supported()) where = home::make();
+    if (is_interpreter_supported()) where = python_access::make();
     return where != nullptr ? 0 : -1;
   }
-  /// Closes the home when a subinterpreter ends. The main interpreter's home stays open for atexit
-  /// functions; python_is_ending() detects the end of the main interpreter.
+  /// Closes the access when a subinterpreter ends. That to the main interpreter stays open for
+  /// atexit functions; python_is_ending() detects the end of the main interpreter.
   void end() const {
     if (!where->is_main()) where->is_closed.store(true, std::memory_order_release);
   }
-  ~state_with_home() {
+  ~state_with_access() {
     if (where != nullptr) where->is_closed.store(true, std::memory_order_release);
   }
 };
 
 /// The state of an extension module for a library that is loaded once per process. The module runs
 /// only in the main interpreter.
-struct state_with_one_home : module_state {
+struct state_with_one_access : module_state {
   static constexpr bool runs_without_gil = true;
   static constexpr bool supports_interpreters = false;
-  static inline home *where = nullptr;
+  static inline python_access *where = nullptr;
 
   int exec(PyObject *) {
     // CPython makes no such check for subinterpreters that share the main interpreter's GIL.
     if (!is_main_interpreter("in the main interpreter only")) return -1;
-    if (where == nullptr) where = home::make();
+    if (where == nullptr) where = python_access::make();
     return where != nullptr ? 0 : -1;
   }
 };
 
 }  // namespace typedcall::python
 
-#endif  // TYPEDCALL_PYTHON_CALLING_HOME_H_
+#endif  // TYPEDCALL_PYTHON_CALLING_PYTHON_ACCESS_H_
