@@ -36,6 +36,10 @@ VALUES = {
 #: A few values of each type, among them its limits, with which to ask whether a choice depends on the values.
 FEW = {name: [each for at, each in enumerate(values) if at in (0, len(values) - 1) or each in (0, 100)]
        for name, values in VALUES.items()}
+#: The values of each type on both sides of the limits of all integer types.
+ENDS = {name: {value for value in (0, *(limit + more for of in INTS.values() for limit in matrix_sets_choice.limits(of)
+                                        for more in (-1, 0, 1))) if min(VALUES[name]) <= value <= max(VALUES[name])}
+        if name in INTS or name == "int128" else VALUES[name] for name in VALUES}
 _KINDS = {"bool": "bool", "float32": "C float", "float64": "float", "longdouble": "float", "complex64": "C complex",
           "complex128": "complex", "clongdouble": "complex", "str": "str", "bytes": "bytes", "doubles": "doubles", "const doubles": "const doubles", "numpy.float32": "other float",
           "numpy.complex64": "other complex"}
@@ -321,7 +325,7 @@ def may_refuse(sink, one, call):
     """Returns true if a sink that knows only the types of a call may refuse it: because the types of results differ
     between its values, or because the sink cannot pass the types of an overload that Python takes. NumPy does not make a
     narrower type of a long double."""
-    return any(_may_refuse(sink, one, call, values) for values in (FEW, VALUES))
+    return any(_may_refuse(sink, one, call, values) for values in (FEW, ENDS))
 
 
 def _may_refuse(sink, one, call, of_types):

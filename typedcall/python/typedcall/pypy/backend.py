@@ -73,23 +73,23 @@ def own_entries(f: Any) -> list[Entry]:
     return [Entry(text, Flags(flags), at, place, keep) for text, flags, at, place, keep in rows]
 
 
-def resolve_own(f: Any, asked: str, can: int | None, casting: str) -> TypedFunction | None:
-    return resolve_among(f, own_entries(f), asked, can, casting)
+def resolve_own(f: Any, asked: str, handled: int | None, casting: str) -> TypedFunction | None:
+    return resolve_among(f, own_entries(f), asked, handled, casting)
 
 
-def resolve_among(f: Any, found: list[Entry], asked: str, can: int | None, casting: str) -> TypedFunction | None:
+def resolve_among(f: Any, found: list[Entry], asked: str, handled: int | None, casting: str) -> TypedFunction | None:
     parse_signature(asked)
     for entry in matching(found, asked, casting):
-        if not obstacle(entry, can):
-            return TypedFunction(f, entry, asked, can, casting)
+        if not obstacle(entry, handled):
+            return TypedFunction(f, entry, asked, handled, casting)
     return None
 
 
-def obstacle(entry: Entry, can: int | None) -> str:
-    return why_not(entry) or "" if can is None else entry.flags.requirements(can)
+def obstacle(entry: Entry, handled: int | None) -> str:
+    return why_not(entry) or "" if handled is None else entry.flags.requirements(handled)
 
 
-def refuse(f: Any, asked: str, can: int | None, casting: str) -> None:
+def refuse(f: Any, asked: str, handled: int | None, casting: str) -> None:
     # The caller lists the entries in its error, if there are any.
     if not callable(f):
         raise TypeError(f"{show(f)} is not callable")
