@@ -1,4 +1,4 @@
-// Access to types through the full or the limited API. No function here runs Python code.
+// Access to types and specs through the full or the limited API. No function here runs Python code.
 #include "core/version.h"
 
 #ifndef TYPEDCALL_CORE_TYPE_ACCESS_H_
@@ -8,6 +8,18 @@
 
 static inline int PyTC_IsHeapType(PyTypeObject *type) {
   return (PyType_GetFlags(type) & Py_TPFLAGS_HEAPTYPE) != 0;
+}
+
+// Returns 0, or -1 with SystemError if the spec has no name.
+static inline int PyTC_CheckName(const PyType_Spec *spec) {
+  if (spec->name == NULL) PyErr_SetString(PyExc_SystemError, "the spec of a type needs a name");
+  return spec->name != NULL ? 0 : -1;
+}
+
+static inline int PyTC_HasSlot(const PyType_Spec *spec, int id) {
+  const PyType_Slot *slot = spec->slots;
+  while (slot->slot != 0 && slot->slot != id) ++slot;
+  return slot->slot != 0;
 }
 
 // A slot of `type`, cast to its C type, as in PyTC_SLOT(initproc, type, tp_init).

@@ -2,21 +2,9 @@
 #ifndef TYPEDCALL_CORE_TYPES_TYPE_FROM_METACLASS_H_
 #define TYPEDCALL_CORE_TYPES_TYPE_FROM_METACLASS_H_
 
-#include "core/platform.h"
+#include "core/type_access.h"
 
 #include <string.h>
-
-// Returns 0, or -1 with SystemError if the spec has no name.
-static inline int PyTC_CheckName(const PyType_Spec *spec) {
-  if (spec->name == NULL) PyErr_SetString(PyExc_SystemError, "the spec of a type needs a name");
-  return spec->name != NULL ? 0 : -1;
-}
-
-static inline int PyTC_HasSlot(const PyType_Spec *spec, int id) {
-  const PyType_Slot *slot = spec->slots;
-  while (slot->slot != 0 && slot->slot != id) ++slot;
-  return slot->slot != 0;
-}
 
 #if PY_VERSION_HEX < 0x030C0000
 #include "core/types/type_from_metaclass_backport.h"

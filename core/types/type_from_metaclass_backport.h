@@ -2,7 +2,7 @@
 #ifndef TYPEDCALL_CORE_TYPES_TYPE_FROM_METACLASS_BACKPORT_H_
 #define TYPEDCALL_CORE_TYPES_TYPE_FROM_METACLASS_BACKPORT_H_
 
-#include "core/platform.h"
+#include "core/type_access.h"
 
 #if PY_VERSION_HEX >= 0x030C0000
 #error "this CPython has PyType_FromMetaclass: include core/types/type_from_metaclass.h"

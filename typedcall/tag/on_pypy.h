@@ -9,8 +9,10 @@
 extern "C" {
 #endif
 
+#ifdef PYPY_VERSION  // elsewhere, core/interface.h defines it
 /// On PyPy, the interface has no functions.
 typedef struct PyTypedcall_Interface PyTypedcall_Interface;
+#endif
 
 /// Returns a pointer that the functions below ignore. Never fails. GIL: none.
 static inline const PyTypedcall_Interface *PyTypedcall_Import(void) {
