@@ -17,7 +17,7 @@
 #include "typedcall/base/gil.h"
 #include "typedcall/base/namespace.h"
 #include "typedcall/base/stats.h"
-#include "typedcall/calling.h"
+#include "typedcall/calling/run_rows.h"
 #include "typedcall/entry_view.h"
 #include "typedcall/fallback.h"
 #include "typedcall/loop/kernels.h"

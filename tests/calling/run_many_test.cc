@@ -176,7 +176,8 @@ void ExpectRange(const char *from, const char *to) {
                               ((std::uint64_t{1} << bits) + static_cast<std::uint64_t>(more)));
         const auto narrowed = static_cast<To>(edge);
         const bool fits = static_cast<From>(narrowed) == edge && (narrowed < 0) == (edge < 0);
-        for (const std::size_t step : {1, 2}) {  // elements beside each other, or with gaps
+        for (const std::size_t step :
+             {std::size_t{1}, std::size_t{2}}) {  // elements beside each other, or with gaps
           std::vector<From> given(300 * step, From{1});
           std::vector<To> made(300);
           given[200 * step] = edge;

@@ -104,7 +104,7 @@ class Interpreters(unittest.TestCase):
     @support.only_if(IS_SHARED)
     def test_what_sql_says(self):
         extension("sql._sqlite")
-        self.refuses("import typedcall.sql; typedcall.sql.register(type('', (), {'load_extension': None}), "
+        self.refuses("import typedcall.sql; typedcall.sql.register(type('', (), {'load_extension': 1})(), "
                      "functions.half)", "(Debian: libsqlite3-dev): " + ONLY_MAIN)
 
     def test_jax_and_tvm_ffi_are_the_main_interpreters(self):

@@ -25,6 +25,7 @@ SWEPT = {
     "ctypes_function": "test_for_ctypes",
     "cython_declarations": "test_for_cython",
     "entries": "test_python_api",
+    "explain": "it is for people, and asks other libraries",
     "export_to_cython": "test_for_cython",
     "get_cmake_dir": FOLDERS,
     "get_include": FOLDERS,
