@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "typedcall/base/error_value.h"
 #include "typedcall/base/gil.h"
@@ -27,6 +28,7 @@ namespace calling {
 ///   native_value *load(std::intptr_t row, native_value *arguments, wide_value *wides)
 ///       stores all arguments, of which a buffer takes up two values, and returns the next value;
 ///       there is a wide_value for each parameter
+///   static constexpr bool is_immutable       true if no member changes an object
 ///   bool has_misfit()            true if load() found a value that the C function does not take
 ///   bool holds()                 true if object arguments are held during the call, and if there
 ///                                are no buffers; GIL: held
@@ -46,9 +48,11 @@ TYPEDCALL_OUT_OF_LINE std::intptr_t run_rows(const description &types, const inv
   auto *const held = TYPEDCALL_INTERNAL_ON_STACK(PyObject *, (holds ? inputs : 0) + 1);
   native_value *const arguments = values + (self != nullptr ? 1 : 0);
   values[0] = native_value::of(self);
+  // A copy whose address goes nowhere stays in registers.
+  std::conditional_t<Rows::is_immutable, const Rows, Rows &> near(rows);
   std::intptr_t row = 0;
   for (; row < count; ++row) {
-    native_value *const next = rows.load(row, arguments, wides);
+    native_value *const next = near.load(row, arguments, wides);
     std::size_t kept = 0;
     for (std::size_t i = 0; holds && i < inputs; ++i) {
       // The called code may remove the objects from the arrays.
@@ -59,7 +63,7 @@ TYPEDCALL_OUT_OF_LINE std::intptr_t run_rows(const description &types, const inv
     wide_value place = {};
     native_value result{0};
     outcome found = outcome::none;
-    if (!rows.has_misfit()) {
+    if (!near.has_misfit()) {
       if (has_place) *next = native_value::at(&place);
       result = invoke(values, &place);
       found = outcome::value;
@@ -71,7 +75,7 @@ TYPEDCALL_OUT_OF_LINE std::intptr_t run_rows(const description &types, const inv
       std::memcpy(&result.bits, &place, sizeof(result.bits));
     }
     const bool is_good =
-        found == outcome::value ? rows.set_result(row, result, place) : found == outcome::none;
+        found == outcome::value ? near.set_result(row, result, place) : found == outcome::none;
     while (kept > 0) Py_DECREF(held[--kept]);
     if (!is_good) break;
   }
@@ -102,14 +106,15 @@ struct array_rows {
     const value_type *type = types.parameters.data();
     for (std::size_t i = 0, count = inputs; i < count; ++i, ++type) {
       const char *const place = from[i] + row * by[i];
-      if (type->is_double) {  // nearly always
-        std::memcpy(&arguments[i].bits, place, sizeof(double));
+      if (type->is_word) {  // nearly always
+        std::memcpy(&arguments[i].bits, place, sizeof(arguments[i].bits));
       } else {
         arguments[i] = internal::load_element(type->type, place, &wides[i]);
       }
     }
     return arguments + inputs;
   }
+  static constexpr bool is_immutable = true;
   static constexpr bool has_misfit() { return false; }
   bool holds() const { return holds_objects; }
   outcome back(std::intptr_t, const native_value *arguments, wide_value *place) const {

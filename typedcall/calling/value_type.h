@@ -58,7 +58,8 @@ struct value_type {
         loses_digits(PyNativeChoice_LosesPrecision(asked) != 0),
         kind(PyNativeType_Kind(asked)),
         element(PyNativeCode_Kind(asked.code)),
-        is_integer(kind == PyNativeKind_SIGNED || kind == PyNativeKind_UNSIGNED) {}
+        is_integer(kind == PyNativeKind_SIGNED || kind == PyNativeKind_UNSIGNED),
+        is_word(size == sizeof(std::uint64_t) && kind != PyNativeKind_OBJECT) {}
 
   PyNativeType type;
   std::uint64_t ranks;  ///< PyNativeChoice_Row()
@@ -66,6 +67,7 @@ struct value_type {
   bool is_buffer, is_double, is_text, is_bytes, loses_digits;
   PyNativeKind kind, element;
   bool is_integer;
+  bool is_word;  ///< true if an element of an array is passed as its 64 bits
 
   /// True if an integer of this type can hold the number.
   bool holds(std::int64_t number) const {

@@ -233,6 +233,7 @@ class gufunc_loop {
       }
       return next;
     }
+    static constexpr bool is_immutable = false;
     bool has_misfit() const { return is_misfit; }
     static constexpr bool holds() { return false; }
     calling::outcome back(std::intptr_t row, const native_value *values, wide_value *place) {

@@ -171,6 +171,7 @@ struct vector_call {
       }
       return next;
     }
+    static constexpr bool is_immutable = false;
     bool has_misfit() const { return is_misfit; }
     static constexpr bool holds() { return false; }
     calling::outcome back(std::intptr_t at, const native_value *, wide_value *) {
