@@ -40,8 +40,8 @@ class NeverReady(unittest.TestCase):
             with self.subTest(name):
                 try:
                     getattr(typedcall, name)(never_ready.instance(False), *arguments)
-                except ImportError as error:
-                    self.skipTest(str(error))  # the library is not there
+                except ImportError:
+                    continue  # the library is not there
                 except TypeError as error:
                     self.assertIn("Static", str(error))
                 else:
@@ -97,8 +97,8 @@ class NeverReady(unittest.TestCase):
             with self.subTest(at):
                 try:
                     call()
-                except ImportError as error:
-                    self.skipTest(str(error))  # the library is not there
+                except ImportError:
+                    continue  # the library is not there
                 except (TypeError, AttributeError) as error:
                     self.assertIn("Static", str(error))
                 else:

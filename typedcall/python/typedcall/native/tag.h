@@ -83,7 +83,10 @@ inline PyObject *take_text() {
   }
   const object_ref owned[] = {object_ref::steal(kind), object_ref::steal(raised),
                               object_ref::steal(traceback)};
-  return PyObject_Str(raised);
+  object_ref text = object_ref::steal(PyObject_Str(raised));
+  // Before CPython 3.11, PyErr_Format() sets an exception without a text if it has no memory.
+  if (text && PyUnicode_GetLength(text.get()) == 0) return PyErr_NoMemory();
+  return text.release();
 }
 
 /// Tags the callable's PyMethodDef, or the object if it has none. `keep_alive` may be None. Returns

@@ -86,7 +86,8 @@ def _find(shape: Shape, entries: list[Entry], fits: Any) -> tuple[Entry, Way, st
             for entry in usable:
                 arguments, result = entry.python_types()
                 signature = "".join(arguments) + "->" + result
-                for way in ways(shape, len(arguments) if by_elements else None):
+                # A list, because CPython 3.9 and 3.10 end if they have no memory to close a generator.
+                for way in [*ways(shape, len(arguments) if by_elements else None)]:
                     if way.asked == signature if is_exact else fits(way.asked, signature) >= how:
                         return entry, way, signature
     return None
