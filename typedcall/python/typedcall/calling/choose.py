@@ -13,7 +13,7 @@ from typedcall.sources import why_not
 from typedcall.tools.foreign import few, is_unbound, name_of
 from typedcall.tools.parameters import parameters_of
 
-__all__ = ["NUMBERS", "VALUES", "extension_of", "is_alone", "nothing_offered", "offered", "rows_to_rank",
+__all__ = ["NUMBERS", "TENSORS", "VALUES", "extension_of", "is_alone", "nothing_offered", "offered", "rows_to_rank",
            "usable", "valueless", "why_nothing"]
 
 #: The argument codes that every runtime can pass: real numbers of at most 64 bits.
@@ -22,6 +22,8 @@ NUMBERS = frozenset(letters for letters, code in CODES.items()
 # Codes that match a str exactly; empty without the extension module.
 _TEXTS = {letters for letters in CODES if not WHY_NOTHING and rank("STR", letters) == 1}
 VALUES = NUMBERS | _TEXTS | {"*s", "*kB"}
+#: The argument codes of runtimes that also pass arrays as buffers.
+TENSORS = VALUES | {each + letters for each in ("*", "*k") for letters in (*NUMBERS, "Zf", "Zd")}
 _RESULTS = NUMBERS | _TEXTS | {"v"}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, NamedTuple
 
-from typedcall.calling.choose import NUMBERS, VALUES, valueless
+from typedcall.calling.choose import TENSORS, VALUES, valueless
 from typedcall.explaining.arguments import Given
 from typedcall.record.records import Entry
 from typedcall.sources.numpy_ import dtype_of
@@ -109,7 +109,6 @@ def _of_values(consumer: str, arguments: Any = VALUES) -> Sink:
     return Sink(lambda entry: valueless(entry, consumer, arguments))
 
 
-_TENSORS = VALUES | {each + letters for each in ("*", "*k") for letters in (*NUMBERS, "Zf", "Zd")}
 SINKS = {
     "python": Sink(lambda entry: ""),
     "numpy": Sink(_numpy_obstacle, _ask_numpy, True),
@@ -117,5 +116,5 @@ SINKS = {
     "jax": Sink(_jax_obstacle, _ask_jax, True),
     "duckdb": _of_values("DuckDB"),
     "sqlite": _of_values("SQLite"),
-    "tvm_ffi": _of_values("tvm-ffi", _TENSORS),
+    "tvm_ffi": _of_values("tvm-ffi", TENSORS),
 }

@@ -9,7 +9,7 @@ from typing import Any
 from typedcall.calling.api import tag
 from typedcall.calling.choose import (
     NUMBERS,
-    VALUES,
+    TENSORS,
     extension_of,
     offered,
     rows_to_rank,
@@ -23,7 +23,6 @@ from typedcall.tools.parameters import by_position
 
 __all__ = ["function", "typed_function"]
 
-_ARGUMENTS = VALUES | {each + letters for each in ("*", "*k") for letters in (*NUMBERS, "Zf", "Zd")}
 # The codes of the arguments that closure.h can pack.
 _PACKED = NUMBERS | {"s", "*s", "*kB"}
 # tvm-ffi's functions, in the order of `tvm_api` in values.h.
@@ -91,7 +90,7 @@ def function(f: Any) -> Any:
 
     extension = _extension()
     found = offered(f)
-    entries = usable(f, "tvm-ffi", lambda entry: valueless(entry, "tvm-ffi", _ARGUMENTS), found)
+    entries = usable(f, "tvm-ffi", lambda entry: valueless(entry, "tvm-ffi", TENSORS), found)
     # A tvm-ffi function keeps this callable alive and calls it. It also detects that Python has been finalized.
     boxed = functools.partial(by_position(f))
     if any(is_buffer(letters) for entry in entries for letters in entry.python_types()[0]):
