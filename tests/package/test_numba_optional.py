@@ -353,11 +353,13 @@ import numba, shapes
 
 @numba.njit(cache=True)
 def half(x, is_none):
-    return shapes.half(None if is_none else x)
+    number = None if is_none else x  # in the call itself, CPython 3.13 would compile two calls
+    return shapes.half(number)
 
 @numba.njit(cache=True)
 def add(x, is_none):
-    return shapes.add(b=None if is_none else x, a=x)
+    number = None if is_none else x
+    return shapes.add(b=number, a=x)
 
 def outcome(function, *arguments):
     try:
